@@ -8,7 +8,7 @@ export default defineConfig({
   format: 'esm',
   platform: 'node',
   target: 'node22.18',
-  dts: true,
+  dts: { sourcemap: false },
   fixedExtension: false,
   sourcemap: true,
   clean: true,
