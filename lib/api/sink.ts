@@ -1,0 +1,68 @@
+// The contract between a sink connector and the runtime. Rows reach a writer in batches, in order; the promise is made at the barrier and
+// kept when the checkpoint completes.
+//   K1  Rows of a writer between two barriers are one promise. `prepare` makes it durable and names it in plain data; nothing is visible yet.
+//   K2  `commit(n)` makes everything prepared at or before checkpoint n visible, in order. Twice is harmless. A rejection is retried and never forgotten.
+//   K3  What an aborted checkpoint prepared stays prepared, and is listed again by the next `prepare`, before the newer rows.
+//   K4  `recover` runs once per sink and attempt, before any writer opens, and gets what the restored checkpoint lists, whatever the parallelism
+//       that prepared it. It commits exactly that and aborts every other transaction of this sink that is open.
+
+import type { RecordBatch } from '../core/batch.ts';
+import type { Clock, FileSystem } from '../core/ports.ts';
+
+export interface SinkContext {
+  readonly job: string;
+  readonly uid: string;
+  /** Raised by every attempt (start, restart, restore) of the job. */
+  readonly generation: number;
+  readonly files: FileSystem;
+  readonly clock: Clock;
+  /** One line for the user (progress output of the run). */
+  report(line: string): void;
+}
+
+export interface SinkWriterContext extends SinkContext {
+  readonly subtask: number;
+  readonly parallelism: number;
+  /** The checkpoint that the attempt restored, else 0. */
+  readonly restoredCheckpoint: number;
+  /** What `prepare` gave as `state` in the restored checkpoint, of all old subtasks, in subtask order. */
+  readonly restoredStates: readonly unknown[];
+}
+
+export interface SinkRecovery extends SinkContext {
+  /** Transactions of the restored checkpoint, in (subtask, order of preparing). Empty when nothing is restored. */
+  readonly promised: readonly unknown[];
+  /** Transactions that checkpoints beyond the restored one had noted before they prepared them. */
+  readonly abandoned: readonly unknown[];
+}
+
+export interface Prepared {
+  /** Plain data, restored to every writer. */
+  readonly state: unknown;
+  /** Every promise not yet confirmed as committed, oldest first; plain data. */
+  readonly transactions: readonly unknown[];
+}
+
+export interface SinkWriter {
+  open(): void | Promise<void>;
+  /** Called after each batch; the arrays are the writer's only until it returns (or its promise resolves). */
+  write(rows: RecordBatch): void | Promise<void>;
+  /** The open transactions as plain data, just before `prepare`: kept durable so that a restore can abort them. */
+  announce(checkpoint: number): readonly unknown[];
+  prepare(checkpoint: number): Prepared | Promise<Prepared>;
+  commit(checkpoint: number): void | Promise<void>;
+  /** The attempt ended without success: give up what is open (not what is prepared) and free resources. */
+  discard(): void | Promise<void>;
+  close(): void | Promise<void>;
+}
+
+declare const element: unique symbol;
+/** Made by `fileSink`, `print` … or by extending `TwoPhaseCommitSink`; given to `stream.sinkTo`. */
+export interface Sink<T> {
+  readonly [element]?: (value: T) => void;
+  /** For messages and plans, such as `fileSink`. */
+  readonly kind: string;
+  /** Finds an unwritable target before the job starts, then settles what an earlier attempt left behind (K4). */
+  recover(ctx: SinkRecovery): void | Promise<void>;
+  createWriter(ctx: SinkWriterContext): SinkWriter;
+}

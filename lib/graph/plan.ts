@@ -1,0 +1,54 @@
+// The plan is what both runtimes execute: operators chained into stages, stages joined by exchanges.
+//   P1  An operator is chained to its upstream when it has one incoming edge, that edge forwards, and both have one parallelism.
+//       `keyBy` always cuts. A source is always the first operator of its stage.
+//   P2  Operators of a stage are in topological order; the first is the head and the only one that reads exchanges.
+//   P3  Every operator has a uid that is unique in the job; one that the user did not name is derived from its place and holds no state.
+//   P4  `hash` covers everything that decides where state and records go: uids, kinds, states, edges, maximum parallelism. Not function bodies.
+
+import type { LogicalNode, Partitioning } from '../api/description.ts';
+import type { JobSettings } from '../api/options.ts';
+
+/** Where an operator's output goes. */
+export type Target = { readonly kind: 'operator'; readonly operator: number } | { readonly kind: 'exchange'; readonly outlet: number };
+
+export interface PlannedOperator {
+  /** Index in its stage. */
+  readonly index: number;
+  readonly uid: string;
+  readonly name: string;
+  readonly node: LogicalNode;
+  readonly targets: readonly Target[];
+  readonly sideTargets: ReadonlyMap<string, readonly Target[]>;
+}
+
+/** One edge between stages, seen from both sides. */
+export interface Exchange {
+  readonly id: number;
+  readonly fromStage: number;
+  /** Index among the outlets of `fromStage`. */
+  readonly outlet: number;
+  readonly toStage: number;
+  /** Input (0 or 1) of the head operator of `toStage`. */
+  readonly input: 0 | 1;
+  /** Never `auto`: resolved to `forward` or `rebalance`. */
+  readonly partitioning: Exclude<Partitioning, { kind: 'auto' }>;
+}
+
+export interface Stage {
+  readonly id: number;
+  readonly name: string;
+  readonly parallelism: number;
+  readonly maxParallelism: number;
+  readonly operators: readonly PlannedOperator[];
+  /** Exchanges that the head reads, in order of id. */
+  readonly inputs: readonly Exchange[];
+  /** Exchanges that the stage writes; a target's `outlet` is an index here. */
+  readonly outlets: readonly Exchange[];
+}
+
+export interface Plan {
+  readonly job: string;
+  readonly stages: readonly Stage[];
+  readonly settings: JobSettings;
+  readonly hash: string;
+}
