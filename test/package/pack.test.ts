@@ -32,27 +32,18 @@ function writeProject(files: Readonly<Record<string, string>>): void {
   for (const [name, text] of Object.entries(files)) writeFileSync(join(project, name), text);
 }
 
-const job = `
-import { type Collector, defineJob, files, fileSink, ndjson, valueState } from 'sluice';
+/** The job that README.md shows, so that what a newcomer copies is what is tested. */
+function jobOfReadme(): string {
+  const sample = /```ts\n(\/\/ first-visits\.ts:[\s\S]*?)```/.exec(readFileSync(join(root, 'README.md'), 'utf8'));
+  if (sample?.[1] === undefined) throw new Error('README.md has no sample that begins with `// first-visits.ts:`');
+  return sample[1];
+}
 
-interface Click { user: string }
-
-export default defineJob('clicks', (env, params) => {
-  env
-    .fromSource(files<Click>({ path: params.required('input'), format: ndjson() }), { uid: 'clicks' })
-    .keyBy((click) => click.user)
-    .process({
-      state: { seen: valueState<number>({ default: () => 0 }) },
-      processElement(click, ctx, out: Collector<{ user: string; clicks: number }>) {
-        const clicks = ctx.state.seen.value() + 1;
-        ctx.state.seen.update(clicks);
-        out.collect({ user: click.user, clicks });
-      },
-    })
-    .uid('per-user')
-    .sinkTo(fileSink({ path: params.required('output'), format: ndjson() }), { uid: 'out' });
-});
-`;
+const visits = [
+  { user: 'a', page: '/', at: 1 },
+  { user: 'b', page: '/', at: 2 },
+  { user: 'a', page: '/cart', at: 3 },
+];
 
 beforeAll(() => {
   succeed(root, 'npm', 'run', 'build', '--silent');
@@ -61,11 +52,11 @@ beforeAll(() => {
   mkdirSync(project);
   writeProject({
     'package.json': JSON.stringify({ name: 'stranger', private: true, type: 'module' }),
-    'job.ts': job,
-    'clicks.ndjson': ['a', 'b', 'a'].map((user) => `${JSON.stringify({ user })}\n`).join(''),
+    'first-visits.ts': jobOfReadme(),
+    'visits.ndjson': visits.map((visit) => `${JSON.stringify(visit)}\n`).join(''),
     'tsconfig.json': JSON.stringify({
       compilerOptions: { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, exactOptionalPropertyTypes: true, types: [] },
-      include: ['job.ts'],
+      include: ['first-visits.ts'],
     }),
   });
   succeed(project, 'npm', 'install', tarball, '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund');
@@ -115,21 +106,17 @@ describe('an empty project with the tarball', () => {
     expect(said.stdout.trim()).toBe('function true');
   });
 
-  test('type-checks a job against the published declarations', () => {
+  test('type-checks the job of the README against the published declarations', () => {
     const said = call(project, join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json']);
     expect(said.stdout + said.stderr).toBe('');
   });
 
   test('runs a TypeScript job file with no build step', () => {
-    const said = inProject('sluice', 'run', 'job.ts', '--input', 'clicks.ndjson', '--output', 'out');
+    const said = inProject('sluice', 'run', 'first-visits.ts', '--input', 'visits.ndjson', '--output', 'out');
     expect(said.status, said.stderr).toBe(0);
     const out = join(project, 'out');
     const parts = readdirSync(out).filter((name) => name.startsWith('part-'));
     const rows = parts.sort().flatMap((name) => readFileSync(join(out, name), 'utf8').trim().split('\n'));
-    expect(rows.map((row) => JSON.parse(row))).toEqual([
-      { user: 'a', clicks: 1 },
-      { user: 'b', clicks: 1 },
-      { user: 'a', clicks: 2 },
-    ]);
+    expect(rows.map((row) => JSON.parse(row))).toEqual([visits[0], visits[1]]);
   });
 });
