@@ -12,7 +12,7 @@ measure('q1', ({ event }, events) => {
     for (let j = 0; j < size; j++) {
       const e = batch[j];
       if (e.kind !== 'B') continue;
-      const row = { auction: e.auction, bidder: e.bidder, price: Math.floor((e.price * 908) / 1000), dateTime: e.dateTime, extra: e.extra };
+      const row = inOtherCurrency(e);
       let h = hashBar(hashInt(rowStart, row.auction));
       h = hashBar(hashInt(h, row.bidder));
       h = hashBar(hashInt(h, row.price));
@@ -23,3 +23,7 @@ measure('q1', ({ event }, events) => {
   }
   return { rows, sum };
 });
+
+function inOtherCurrency({ kind, auction, bidder, price, channel, url, dateTime, extra }) {
+  return { kind, auction, bidder, price: Math.floor((price * 908) / 1000), channel, url, dateTime, extra };
+}

@@ -1,0 +1,38 @@
+// environment.ts says on what the numbers were made.
+
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { cpus, loadavg, release, totalmem } from 'node:os';
+import { join } from 'node:path';
+
+export interface Environment {
+  readonly cpu: string;
+  readonly memory: string;
+  readonly versions: string;
+  readonly commit: string;
+  readonly load1: number;
+}
+
+export function describeEnvironment(hasFlink: boolean): Environment {
+  const [cpu] = cpus();
+  const pom = readFileSync(join(import.meta.dirname, 'flink/pom.xml'), 'utf8');
+  const flink = /<flink\.version>(.*)<\/flink\.version>/.exec(pom)?.[1] ?? 'unknown';
+  const peer = hasFlink ? `, Apache Flink ${flink} on ${javaVersion()}` : '';
+  return {
+    cpu: `${cpus().length} × ${cpu?.model ?? 'unknown'}`,
+    memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
+    versions: `Node ${process.version} (V8 ${process.versions.v8}), Linux ${release()}${peer}`,
+    commit: git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ', with changes'),
+    load1: loadavg()[0] ?? 0,
+  };
+}
+
+function javaVersion(): string {
+  // It writes its version to standard error.
+  const { stderr } = spawnSync('java', ['-version'], { encoding: 'utf8' });
+  return `Java ${/version "(.*?)"/.exec(stderr)?.[1] ?? 'unknown'}`;
+}
+
+function git(...args: readonly string[]): string {
+  return execFileSync('git', [...args], { encoding: 'utf8', cwd: import.meta.dirname }).trim();
+}
