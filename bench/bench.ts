@@ -7,9 +7,28 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 
 import { differences } from './checks.ts';
-import { buildFlink, type Contender, contenders, defaultEvents, lastJsonLine, type Measurement, measure, type QueryName, queryNames } from './contenders.ts';
+import {
+  buildFlink,
+  type Contender,
+  contenders,
+  defaultEvents,
+  lastJsonLine,
+  type Measurement,
+  measure,
+  type QueryName,
+  queryNames,
+} from './contenders.ts';
 import { describeEnvironment } from './environment.ts';
-import { type ColdStart, coldStartTargets, type Pause, pauseTarget, render, speedTargets, type TargetLine, writeBetweenMarkers } from './report.ts';
+import {
+  type ColdStart,
+  coldStartTargets,
+  type Pause,
+  pauseTarget,
+  render,
+  speedTargets,
+  type TargetLine,
+  writeBetweenMarkers,
+} from './report.ts';
 
 const { values: flags } = parseArgs({
   allowNegative: true,
@@ -29,7 +48,10 @@ const { values: flags } = parseArgs({
 
 const rounds = positive('rounds', flags.rounds);
 const factor = positive('events', flags.events);
-const queries = flags.queries.split(',').filter((name) => name !== '').map(asQuery);
+const queries = flags.queries
+  .split(',')
+  .filter((name) => name !== '')
+  .map(asQuery);
 const command = ['npm run bench', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ');
 const environment = describeEnvironment(flags.flink);
 
@@ -67,7 +89,8 @@ const wrong = [...results].flatMap(([query, list]) => differences(query, list));
 const lines: TargetLine[] = [...speedTargets(results)];
 const script = (name: string): string => join(import.meta.dirname, name);
 if (flags.pause) lines.push(pauseTarget((await lastJsonLine([process.execPath, script('pause.ts')])) as unknown as Pause));
-if (flags['cold-start']) lines.push(...coldStartTargets((await lastJsonLine([process.execPath, script('cold-start.ts')])) as unknown as ColdStart));
+if (flags['cold-start'])
+  lines.push(...coldStartTargets((await lastJsonLine([process.execPath, script('cold-start.ts')])) as unknown as ColdStart));
 
 if (wrong.length > 0) {
   console.error(`RESULTS DIFFER, no table is written:\n${wrong.join('\n')}`);

@@ -66,18 +66,18 @@ export async function lastJsonLine(command: readonly string[]): Promise<Readonly
 }
 
 function asMeasurement(line: Readonly<Record<string, unknown>>): Measurement {
-  const events = Number(line['events']);
-  const cpuSeconds = Number(line['cpuSeconds']);
+  const events = Number(line.events);
+  const cpuSeconds = Number(line.cpuSeconds);
   return {
     events,
-    wallSeconds: Number(line['wallSeconds']),
+    wallSeconds: Number(line.wallSeconds),
     cpuSeconds,
-    eventsPerSecond: Number(line['eventsPerSecond']),
+    eventsPerSecond: Number(line.eventsPerSecond),
     eventsPerCpuSecond: events / cpuSeconds,
-    rows: Number(line['rows']),
-    checksum: String(line['checksum']),
-    rssPeakMB: Number(line['rssPeakMB']),
-    checkpoints: line['checkpoints'] === undefined ? undefined : Number(line['checkpoints']),
+    rows: Number(line.rows),
+    checksum: String(line.checksum),
+    rssPeakMB: Number(line.rssPeakMB),
+    checkpoints: line.checkpoints === undefined ? undefined : Number(line.checkpoints),
   };
 }
 

@@ -67,7 +67,10 @@ const job = defineJob('pause', (env, params) => {
     );
 });
 
-async function measure(events: number, hasCheckpoints: boolean): Promise<{ longestMs: number[]; recordsPerSecond: number; checkpoints: number }> {
+async function measure(
+  events: number,
+  hasCheckpoints: boolean,
+): Promise<{ longestMs: number[]; recordsPerSecond: number; checkpoints: number }> {
   Object.assign(gaps, { longestMs: [], records: 0, firstMs: 0, lastMs: 0, checkpointsBefore: 0 });
   await runEmbedded(job, { events: String(events), checkpointing: String(hasCheckpoints) });
   const recordsPerSecond = (gaps.records - warmRounds * keys) / ((gaps.lastMs - gaps.firstMs) / 1_000);
@@ -83,7 +86,8 @@ for (let tries = 0; withCheckpoints.checkpoints < wanted && tries < 3; tries++) 
   withCheckpoints = await measure(events, true);
 }
 const without = await measure(events, false);
-if (withCheckpoints.checkpoints < wanted) throw new Error(`only ${withCheckpoints.checkpoints} checkpoints in ${events} records, ${wanted} are needed`);
+if (withCheckpoints.checkpoints < wanted)
+  throw new Error(`only ${withCheckpoints.checkpoints} checkpoints in ${events} records, ${wanted} are needed`);
 
 const round = (ms: number): number => Math.round(ms * 10) / 10;
 console.log(
