@@ -1,0 +1,216 @@
+// Keyed state on the heap, in columns: one map from key to slot number, and one array per state that is indexed by slot. A batch's keys are
+// resolved in one tight loop; a record then touches one array element per state it reads. Measured against one object per key, this is about
+// twice as fast on 100,000 keys, since it leaves the collector and the caches far less to visit (docs/decisions/002-columnar-heap.md).
+//   H1  `versions[slot]` is the store's version at the slot's last write. The version rises only when a snapshot begins.
+//   H2  Before the first write to a slot since a snapshot began, `touch` captures its cells for every snapshot that has not passed it yet.
+//   H3  A slot whose cells are all empty is freed at `endBatch`, never inside a batch; a reused slot counts as written.
+
+import type { StateShape } from '../../api/state.ts';
+import type { KeyGroupSnapshot, StateInfo } from '../../checkpoint/snapshot.ts';
+import { SluiceError } from '../../core/errors.ts';
+import { keyOfEncoded, type StateKey } from '../../core/key-codec.ts';
+import { own } from '../../core/owned.ts';
+import type { ValueReader } from '../../core/value-codec.ts';
+import type { KeyedStateBackend, KeyedStateRequest, RunningSnapshot } from '../backend.ts';
+import { itemTag, openChunk } from '../keyed-format.ts';
+import { newTimers, type Timers } from '../timers.ts';
+import { type CellImage, type CellKind, captureCell, readCell } from './cells.ts';
+import { aggregating, folding, HeapAppendingState, HeapListState, HeapMapState, HeapValueState, reducing, type SlotStore } from './handles.ts';
+import { HeapSnapshot } from './heap-snapshot.ts';
+
+export interface Column {
+  readonly info: StateInfo;
+  readonly kind: CellKind;
+  readonly cells: unknown[];
+  readonly migrate: ((old: unknown, from: number) => unknown) | undefined;
+}
+
+export class HeapState implements KeyedStateBackend, SlotStore {
+  current = 0;
+  version = 1;
+  versions: Int32Array = new Int32Array(1024);
+  readonly states: readonly StateInfo[];
+  readonly handles: Readonly<Record<string, unknown>>;
+  readonly timers: Timers = newTimers();
+  readonly operator: string;
+  readonly maxParallelism: number;
+  readonly columns: readonly Column[];
+  /** The key of each slot; `undefined` where the slot is free. */
+  readonly keys: (StateKey | undefined)[] = [];
+  readonly #slots = new Map<StateKey, number>();
+  /** Keys that are objects are found by their encoding; they never mix with strings. */
+  readonly #composite = new Map<string, number>();
+  readonly #free: number[] = [];
+  readonly #maybeEmpty: number[] = [];
+  readonly #running = new Set<HeapSnapshot>();
+
+  constructor(request: KeyedStateRequest) {
+    this.operator = request.operator;
+    this.maxParallelism = request.maxParallelism;
+    const { columns, handles } = declare(this, request.shape, request.operator);
+    this.columns = columns;
+    this.states = columns.map((column) => column.info);
+    this.handles = handles;
+  }
+
+  resolve(keys: readonly StateKey[], count: number, slots: Int32Array): void {
+    const known = this.#slots;
+    for (let i = 0; i < count; i++) {
+      const key = keys[i] as StateKey;
+      const slot = typeof key === 'object' ? this.#composite.get(key.encoded) : known.get(key);
+      slots[i] = slot === undefined ? this.#create(key) : slot;
+    }
+  }
+
+  select(slot: number): void {
+    this.current = slot;
+  }
+
+  selectKey(key: StateKey): void {
+    const slot = typeof key === 'object' ? this.#composite.get(key.encoded) : this.#slots.get(key);
+    this.current = slot === undefined ? this.#create(key) : slot;
+  }
+
+  currentKey(): StateKey {
+    return this.keys[this.current] as StateKey;
+  }
+
+  keyCount(): number {
+    return this.keys.length - this.#free.length;
+  }
+
+  noteCleared(slot: number): void {
+    this.#maybeEmpty.push(slot);
+  }
+
+  endBatch(): void {
+    const candidates = this.#maybeEmpty;
+    if (candidates.length === 0) return;
+    for (let i = 0; i < candidates.length; i++) this.#freeIfEmpty(candidates[i] as number);
+    candidates.length = 0;
+  }
+
+  touch(slot: number): void {
+    const last = this.versions[slot] as number;
+    for (const snapshot of this.#running) if (last <= snapshot.version) snapshot.keep(slot);
+    this.versions[slot] = this.version;
+  }
+
+  /** Cells of a slot as they are now, in order of the columns; `undefined` where empty. */
+  capture(slot: number): readonly CellImage[] {
+    return this.columns.map(({ kind, cells }) => (cells[slot] === undefined ? undefined : captureCell(kind, cells[slot])));
+  }
+
+  startSnapshot(): RunningSnapshot {
+    const snapshot: HeapSnapshot = new HeapSnapshot(this, () => this.#running.delete(snapshot));
+    this.#running.add(snapshot);
+    this.version += 1;
+    return snapshot;
+  }
+
+  restore(states: readonly StateInfo[], groups: readonly KeyGroupSnapshot[]): void {
+    const columns = states.map(({ name }) => this.columns.find((column) => column.info.name === name));
+    for (const { bytes } of groups) {
+      const reader = openChunk(bytes, this.operator);
+      while (reader.remaining > 0) this.#restoreItem(reader, states, columns);
+    }
+    this.endBatch();
+  }
+
+  #restoreItem(reader: ValueReader, states: readonly StateInfo[], columns: readonly (Column | undefined)[]): void {
+    const tag = reader.readByte();
+    if (tag === itemTag.eventTimer || tag === itemTag.processingTimer) {
+      const time = reader.readValue() as number;
+      const key = keyOfEncoded(reader.readString());
+      (tag === itemTag.eventTimer ? this.timers.event : this.timers.processing).register(time, key);
+      return;
+    }
+    if (tag !== itemTag.entry) throw damaged(this.operator, `item tag ${tag}`);
+    this.selectKey(keyOfEncoded(reader.readString()));
+    for (let index = reader.readVarint(); index > 0; index = reader.readVarint()) {
+      const column = columns[index - 1];
+      const stored = states[index - 1];
+      if (stored === undefined) throw damaged(this.operator, `state index ${index - 1}`);
+      if (column === undefined) throw undeclared(this.operator, stored.name);
+      column.cells[this.current] = readCell(column.kind, reader, readerOf(column, stored.version));
+    }
+  }
+
+  #create(key: StateKey): number {
+    const slot = this.#free.pop() ?? this.keys.length;
+    if (slot === this.versions.length) {
+      const grown = new Int32Array(slot * 2);
+      grown.set(this.versions);
+      this.versions = grown;
+    }
+    this.versions[slot] = this.version;
+    this.keys[slot] = key;
+    for (const { cells } of this.columns) cells[slot] = undefined;
+    if (typeof key === 'object') this.#composite.set(key.encoded, slot);
+    else this.#slots.set(key, slot);
+    this.#maybeEmpty.push(slot);
+    return slot;
+  }
+
+  #freeIfEmpty(slot: number): void {
+    const key = this.keys[slot];
+    if (key === undefined) return;
+    for (const { cells } of this.columns) if (cells[slot] !== undefined) return;
+    if (typeof key === 'object') this.#composite.delete(key.encoded);
+    else this.#slots.delete(key);
+    this.keys[slot] = undefined;
+    this.#free.push(slot);
+  }
+}
+
+function declare(store: SlotStore, shape: StateShape, operator: string): { columns: Column[]; handles: Record<string, unknown> } {
+  const columns: Column[] = [];
+  const handles: Record<string, unknown> = {};
+  for (const [property, descriptor] of Object.entries(shape)) {
+    const name = descriptor.name ?? property;
+    const place = `state ${name} of ${operator}`;
+    const cells: unknown[] = [];
+    const info = { name, kind: descriptor.kind, version: descriptor.version };
+    const kind = descriptor.kind === 'list' || descriptor.kind === 'map' ? descriptor.kind : 'single';
+    columns.push({ info, kind, cells, migrate: descriptor.migrate });
+    switch (descriptor.kind) {
+      case 'value':
+        handles[property] = new HeapValueState(store, cells, place, descriptor.default);
+        break;
+      case 'list':
+        handles[property] = new HeapListState(store, cells, place);
+        break;
+      case 'map':
+        handles[property] = new HeapMapState(store, cells, place);
+        break;
+      case 'reducing':
+        handles[property] = new HeapAppendingState(store, cells, place, reducing(descriptor.reduce));
+        break;
+      case 'aggregating':
+        handles[property] = new HeapAppendingState(store, cells, place, aggregating(descriptor.aggregate));
+        break;
+      case 'folding':
+        handles[property] = new HeapAppendingState(store, cells, place, folding(descriptor.initial, descriptor.fold));
+        break;
+    }
+  }
+  return { columns, handles };
+}
+
+function readerOf({ info, migrate }: Column, storedVersion: number): (from: ValueReader) => unknown {
+  if (migrate === undefined || storedVersion === info.version) return (from) => from.readStored();
+  return (from) => own(migrate(from.readValue(), storedVersion));
+}
+
+function damaged(operator: string, what: string): SluiceError {
+  return new SluiceError('DATA_DAMAGED', { message: `keyed state of ${operator} is damaged: ${what} is unknown`, next: 'repair-state', operator });
+}
+
+function undeclared(operator: string, state: string): SluiceError {
+  return new SluiceError('STATE_NOT_DECLARED', {
+    message: `the checkpoint holds state ${state} of ${operator}, which the job no longer declares`,
+    next: 'fix-the-job',
+    operator,
+    state,
+  });
+}

@@ -1,0 +1,71 @@
+// Timers of one operator and subtask, as keyed state with a time index. A timer is identified by (domain, time, key): registering it twice
+// keeps one, and it fires once. Order of firing is time, then encoded key, so that it is the same after a restore at any parallelism.
+
+import { CowTree, type ReadonlyCowTree } from '../core/cow-tree.ts';
+import { encodedOf, type StateKey } from '../core/key-codec.ts';
+
+export type TimeDomain = 'event' | 'processing';
+
+export interface Timer {
+  readonly time: number;
+  readonly key: StateKey;
+}
+
+const bits = new DataView(new ArrayBuffer(8));
+
+/** Eight characters that sort as the number does (IEEE bits, sign folded). */
+function sortableTime(time: number): string {
+  bits.setFloat64(0, time);
+  let high = bits.getUint32(0);
+  let low = bits.getUint32(4);
+  if (high >>> 31 === 1) {
+    high = ~high >>> 0;
+    low = ~low >>> 0;
+  } else {
+    high = (high | 0x80000000) >>> 0;
+  }
+  return String.fromCharCode(high >>> 16, high & 0xffff, low >>> 16, low & 0xffff);
+}
+
+/** Timers of one time domain, earliest first. */
+export class TimerIndex {
+  readonly #timers = new CowTree<Timer>();
+
+  get size(): number {
+    return this.#timers.size;
+  }
+
+  register(time: number, key: StateKey): void {
+    this.#timers.set(sortableTime(time) + encodedOf(key), { time, key });
+  }
+
+  remove(time: number, key: StateKey): void {
+    this.#timers.delete(sortableTime(time) + encodedOf(key));
+  }
+
+  /** The time of the earliest timer. */
+  next(): number | undefined {
+    return this.#timers.first()?.[1].time;
+  }
+
+  /** Takes the earliest timer that is due at `now` (inclusive). */
+  takeDue(now: number): Timer | undefined {
+    const first = this.#timers.first();
+    if (first === undefined || first[1].time > now) return undefined;
+    this.#timers.deleteFirst();
+    return first[1];
+  }
+
+  snapshot(): ReadonlyCowTree<Timer> {
+    return this.#timers.snapshot();
+  }
+}
+
+export interface Timers {
+  readonly event: TimerIndex;
+  readonly processing: TimerIndex;
+}
+
+export function newTimers(): Timers {
+  return { event: new TimerIndex(), processing: new TimerIndex() };
+}
