@@ -40,3 +40,21 @@ export interface SubtaskSnapshot {
   readonly subtask: number;
   readonly operators: readonly OperatorSnapshot[];
 }
+
+/** What one operator of one new subtask gets back, after redistribution. */
+export interface OperatorRestore {
+  readonly uid: string;
+  /** List states: `split` shares, `union` and `broadcast` lists whole. */
+  readonly lists: readonly OperatorListSnapshot[];
+  /** One element per old subtask that had keyed state in this subtask's range; groups outside the range are left out. */
+  readonly keyed: readonly { readonly states: readonly StateInfo[]; readonly groups: readonly KeyGroupSnapshot[] }[];
+  /** `Prepared.state` of every old subtask, in subtask order, encoded. */
+  readonly sinkStates: readonly Uint8Array[];
+  /** All accumulators of all old subtasks on subtask 0, none on the others; one name may occur several times. */
+  readonly accumulators: readonly { readonly name: string; readonly value: Uint8Array }[];
+}
+
+export interface SubtaskRestore {
+  readonly checkpoint: number;
+  readonly operators: readonly OperatorRestore[];
+}
