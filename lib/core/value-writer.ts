@@ -1,0 +1,264 @@
+import { Buffer } from 'node:buffer';
+import { SluiceError } from './errors.ts';
+import { kindOf } from './kinds.ts';
+import { formatBytes, valueDepthMax, writerBytesMax } from './limits.ts';
+import { isMarked, MutableOwned } from './owned.ts';
+import { checkArray, checkBare, explainRefusal, namesOf, refused } from './plain-data.ts';
+import * as tag from './value-tags.ts';
+
+const ancestorsFromDepth = 8; // flat values pay nothing for the search for cycles
+const handOverFromBytes = 4_096; // below it a copy is cheaper than a new buffer
+
+/**
+ * Writes values one after the other into one growing buffer. The layout is told in value-codec.ts. A value that is refused leaves the
+ * writer as it was.
+ */
+export class ValueWriter {
+  #buffer: Buffer;
+  #view: DataView;
+  #at = 0;
+  readonly #ancestors: object[] = [];
+
+  /** @param capacity  bytes to begin with; the buffer doubles when it is full */
+  constructor(capacity = 256) {
+    this.#buffer = Buffer.allocUnsafeSlow(Math.max(capacity, 64));
+    this.#view = viewOn(this.#buffer);
+  }
+
+  /** Bytes written since the last `take` or `reset`. */
+  get length(): number {
+    return this.#at;
+  }
+
+  /**
+   * Writes a value of user code, or the stored form of one.
+   * @throws SluiceError `VALUE_NOT_ENCODABLE` naming the path
+   */
+  writeValue(v: unknown): void {
+    const start = this.#at;
+    try {
+      this.#write(v, 0);
+    } catch (e) {
+      this.#at = start;
+      throw e === refused ? explainRefusal(v) : e;
+    } finally {
+      if (this.#ancestors.length !== 0) this.#ancestors.length = 0;
+    }
+  }
+
+  /** Writes one byte, 0 to 255. */
+  writeByte(b: number): void {
+    this.#room(1);
+    this.#buffer[this.#at++] = b;
+  }
+
+  /** Writes a whole number from 0 to 2^53 − 1, seven bits a byte, the lowest first. */
+  writeVarint(n: number): void {
+    this.#room(8);
+    while (n > 0x7fffffff) {
+      this.#buffer[this.#at++] = (n % 128) | 0x80;
+      n = Math.floor(n / 128);
+    }
+    while (n > 0x7f) {
+      this.#buffer[this.#at++] = (n & 0x7f) | 0x80;
+      n >>>= 7;
+    }
+    this.#buffer[this.#at++] = n;
+  }
+
+  /** Writes a number as its eight bytes, little-endian. */
+  writeFloat64(n: number): void {
+    this.#room(8);
+    this.#view.setFloat64(this.#at, n, true);
+    this.#at += 8;
+  }
+
+  /** Writes a length and the bytes. */
+  writeBytes(bytes: Uint8Array): void {
+    this.writeVarint(bytes.length);
+    this.writeRaw(bytes);
+  }
+
+  /** Writes bytes without a length. */
+  writeRaw(bytes: Uint8Array): void {
+    this.#room(bytes.length);
+    this.#buffer.set(bytes, this.#at);
+    this.#at += bytes.length;
+  }
+
+  /** Writes text, any text, as `writeValue` would. */
+  writeString(s: string): void {
+    const length = s.length;
+    if (length <= tag.shortTextMax) {
+      this.#room(length + 1);
+      const buffer = this.#buffer;
+      let at = this.#at;
+      buffer[at++] = tag.tagShortText | length;
+      let i = 0;
+      for (; i < length; i++) {
+        const c = s.charCodeAt(i);
+        if (c > 0x7f) break;
+        buffer[at++] = c;
+      }
+      if (i === length) {
+        this.#at = at;
+        return;
+      }
+    }
+    this.#writeLongText(s);
+  }
+
+  /** Forgets what was written and keeps the buffer. */
+  reset(): void {
+    this.#at = 0;
+  }
+
+  /** The bytes written, which are the caller's from now on; the writer is empty afterwards. */
+  take(): Uint8Array {
+    const length = this.#at;
+    this.#at = 0;
+    if (length < handOverFromBytes) return new Uint8Array(this.#buffer.subarray(0, length));
+    const bytes = new Uint8Array(this.#buffer.buffer, this.#buffer.byteOffset, length);
+    this.#buffer = Buffer.allocUnsafeSlow(64);
+    this.#view = viewOn(this.#buffer);
+    return bytes;
+  }
+
+  #write(v: unknown, depth: number): void {
+    switch (typeof v) {
+      case 'number':
+        return this.#writeNumber(v);
+      case 'string':
+        return this.writeString(v);
+      case 'boolean':
+        return this.writeByte(v ? tag.tagTrue : tag.tagFalse);
+      case 'undefined':
+        return this.writeByte(tag.tagUndefined);
+      case 'bigint':
+        return this.#writeBigint(v);
+      case 'object':
+        return v === null ? this.writeByte(tag.tagNull) : this.#writeObject(v, depth);
+      default:
+        throw refused;
+    }
+  }
+
+  #writeNumber(n: number): void {
+    this.#room(9);
+    const whole = n | 0;
+    if (whole !== n || (n === 0 && 1 / n < 0)) {
+      this.#buffer[this.#at++] = tag.tagFloat;
+      this.#view.setFloat64(this.#at, n === n ? n : Number.NaN, true);
+      this.#at += 8;
+    } else if (whole >= 0 && whole <= tag.smallIntMax) {
+      this.#buffer[this.#at++] = whole;
+    } else {
+      this.#buffer[this.#at++] = whole >= 0 ? tag.tagPositive : tag.tagNegative;
+      this.writeVarint(whole >= 0 ? whole : -1 - whole);
+    }
+  }
+
+  #writeBigint(n: bigint): void {
+    if (BigInt.asIntN(64, n) === n) {
+      this.#room(9);
+      this.#buffer[this.#at++] = tag.tagBigint64;
+      this.#view.setBigInt64(this.#at, n, true);
+      this.#at += 8;
+      return;
+    }
+    const hex = (n < 0n ? -n : n).toString(16);
+    this.writeByte(n < 0n ? tag.tagBigintNegative : tag.tagBigintPositive);
+    this.writeBytes(Buffer.from(hex.length % 2 === 0 ? hex : `0${hex}`, 'hex').reverse());
+  }
+
+  #writeLongText(s: string): void {
+    const wellFormed = s.isWellFormed();
+    const bytes = wellFormed ? Buffer.byteLength(s, 'utf8') : s.length * 2;
+    this.writeByte(wellFormed ? tag.tagText : tag.tagText16);
+    this.writeVarint(bytes);
+    this.#room(bytes);
+    this.#buffer.write(s, this.#at, bytes, wellFormed ? 'utf8' : 'utf16le');
+    this.#at += bytes;
+  }
+
+  #writeObject(v: object, depth: number): void {
+    if (v instanceof MutableOwned) return this.#write(v.value, depth);
+    this.#enter(v, depth);
+    switch (kindOf(v)) {
+      case 'plain':
+        return this.#writeProperties(v as Record<string, unknown>, depth);
+      case 'array':
+        return this.#writeElements(v as unknown[], depth);
+      case 'map':
+        checkBare(v);
+        this.writeByte(tag.tagMap);
+        this.writeVarint((v as Map<unknown, unknown>).size);
+        for (const [k, x] of v as Map<unknown, unknown>) {
+          this.#write(k, depth + 1);
+          this.#write(x, depth + 1);
+        }
+        return;
+      case 'set':
+        checkBare(v);
+        this.writeByte(tag.tagSet);
+        this.writeVarint((v as Set<unknown>).size);
+        for (const x of v as Set<unknown>) this.#write(x, depth + 1);
+        return;
+      case 'date':
+        checkBare(v);
+        this.writeByte(tag.tagDate);
+        return this.writeFloat64((v as Date).getTime());
+      case 'bytes':
+        this.writeByte(tag.tagBytes);
+        return this.writeBytes(v as Uint8Array);
+      default:
+        throw refused;
+    }
+  }
+
+  #writeProperties(v: Record<string, unknown>, depth: number): void {
+    const names = isMarked(v) ? Object.keys(v) : namesOf(v);
+    this.#writeCount(names.length, tag.tagShortObject, tag.tagObject);
+    for (let i = 0; i < names.length; i++) {
+      const name = names[i]!;
+      this.writeString(name);
+      this.#write(v[name], depth + 1);
+    }
+  }
+
+  #writeElements(v: readonly unknown[], depth: number): void {
+    if (!isMarked(v)) checkArray(v);
+    this.#writeCount(v.length, tag.tagShortArray, tag.tagArray);
+    for (let i = 0; i < v.length; i++) this.#write(v[i], depth + 1);
+  }
+
+  #writeCount(count: number, shortTag: number, longTag: number): void {
+    if (count <= tag.shortCountMax) return this.writeByte(shortTag | count);
+    this.writeByte(longTag);
+    this.writeVarint(count);
+  }
+
+  #enter(v: object, depth: number): void {
+    if (depth >= valueDepthMax) throw refused;
+    this.#ancestors[depth] = v;
+    if (depth >= ancestorsFromDepth) for (let i = 0; i < depth; i++) if (this.#ancestors[i] === v) throw refused;
+  }
+
+  #room(bytes: number): void {
+    if (this.#at + bytes > this.#buffer.length) this.#grow(this.#at + bytes);
+  }
+
+  #grow(needed: number): void {
+    if (needed > writerBytesMax) {
+      throw new SluiceError('VALUE_TOO_LARGE', { message: `a value needs ${formatBytes(needed)}, more than the ${formatBytes(writerBytesMax)} that can be written at once`, next: 'fix-the-job' });
+    }
+    const larger = Buffer.allocUnsafeSlow(Math.min(writerBytesMax, Math.max(needed, this.#buffer.length * 2)));
+    this.#buffer.copy(larger, 0, 0, this.#at);
+    this.#buffer = larger;
+    this.#view = viewOn(larger);
+  }
+}
+
+function viewOn(buffer: Buffer): DataView {
+  return new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
+}
