@@ -18,8 +18,24 @@ export interface GlobalSettings {
   readonly checkpointsDirectory?: string;
   /** `execution.checkpointing.interval`, ms */
   readonly checkpointIntervalMs?: number;
+  /** `execution.checkpointing.mode` */
+  readonly checkpointMode?: 'EXACTLY_ONCE' | 'AT_LEAST_ONCE' | 'AT_MOST_ONCE';
+  /** `execution.checkpointing.timeout`, ms */
+  readonly checkpointTimeoutMs?: number;
+  /** `execution.checkpointing.min-pause`, ms */
+  readonly minPauseBetweenCheckpointsMs?: number;
+  /** `execution.checkpointing.max-concurrent-checkpoints` */
+  readonly maxConcurrentCheckpoints?: number;
+  /** `execution.checkpointing.tolerable-failed-checkpoints` */
+  readonly tolerableFailures?: number;
+  /** `execution.checkpointing.externalized-checkpoint-retention` */
+  readonly externalizedCleanup?: 'RETAIN_ON_CANCELLATION' | 'DELETE_ON_CANCELLATION' | 'NO_EXTERNALIZED_CHECKPOINTS';
+  /** `state.checkpoints.num-retained` */
+  readonly numRetained?: number;
   /** `parallelism.default` */
   readonly parallelism?: number;
+  /** `pipeline.max-parallelism` */
+  readonly maxParallelism?: number;
 }
 
 export interface RunRequest {

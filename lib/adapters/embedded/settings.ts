@@ -1,0 +1,133 @@
+// settings.ts owns the names of the settings that come from outside a job, and how their texts are read. The names are those of flink-conf.
+// Where the texts come from (flags, variables, a file) is the command line's business.
+//   G1  An unknown name is an error with the name that was most likely meant, never ignored.
+//   G2  A name of a later version is refused by name when it would change what happens, and accepted when it could not.
+//   G3  The stronger origin wins for each name by itself: `--set` over a `SLUICE_` variable over `sluice.yaml`.
+import { parseDuration } from '../../core/duration.ts';
+import { SluiceError } from '../../core/errors.ts';
+import { nearest } from '../../core/suggest.ts';
+import type { GlobalSettings } from './run-types.ts';
+
+/** A setting as it was written, and where. */
+export interface GivenSetting {
+  readonly text: string;
+  /** Named in errors, such as `sluice.yaml` or `--set`. */
+  readonly origin: string;
+}
+
+type Mutable<T> = { -readonly [P in keyof T]: T[P] };
+type Read = (into: Mutable<GlobalSettings>, text: string, name: string) => void;
+
+const parallelismMax = 32_768; // the largest maximum parallelism of Flink, which a parallelism cannot exceed
+const countMax = 1_000_000;
+
+const readers: Readonly<Record<string, Read>> = {
+  'state.backend': (into, text, name) => {
+    if (text === 'rocksdb' || text === 'dynamodb') throw invalid(name, `the ${text} backend is not available yet; choose jobmanager or filesystem`, text);
+    into.backend = oneOf(name, text, ['jobmanager', 'filesystem']);
+  },
+  'state.checkpoints.dir': (into, text, name) => {
+    if (text === '') throw invalid(name, 'it is empty, but it must name a directory', text);
+    const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1];
+    if (scheme !== undefined && scheme !== 'file') throw invalid(name, `'${text}' is on ${scheme}:, which is not available yet; use file: or a path`, text);
+    into.checkpointsDirectory = text;
+  },
+  'state.checkpoints.num-retained': (into, text, name) => {
+    into.numRetained = wholeNumber(name, text, 1, countMax);
+  },
+  'execution.checkpointing.interval': (into, text, name) => {
+    into.checkpointIntervalMs = duration(name, text, 1);
+  },
+  'execution.checkpointing.mode': (into, text, name) => {
+    into.checkpointMode = oneOf(name, constant(text), ['EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE']);
+  },
+  'execution.checkpointing.timeout': (into, text, name) => {
+    into.checkpointTimeoutMs = duration(name, text, 1);
+  },
+  'execution.checkpointing.min-pause': (into, text, name) => {
+    into.minPauseBetweenCheckpointsMs = duration(name, text, 0);
+  },
+  'execution.checkpointing.max-concurrent-checkpoints': (into, text, name) => {
+    into.maxConcurrentCheckpoints = wholeNumber(name, text, 1, countMax);
+  },
+  'execution.checkpointing.tolerable-failed-checkpoints': (into, text, name) => {
+    into.tolerableFailures = wholeNumber(name, text, 0, countMax);
+  },
+  'execution.checkpointing.externalized-checkpoint-retention': (into, text, name) => {
+    into.externalizedCleanup = oneOf(name, constant(text), ['RETAIN_ON_CANCELLATION', 'DELETE_ON_CANCELLATION', 'NO_EXTERNALIZED_CHECKPOINTS']);
+  },
+  'parallelism.default': (into, text, name) => {
+    into.parallelism = wholeNumber(name, text, 1, parallelismMax);
+  },
+  'pipeline.max-parallelism': (into, text, name) => {
+    into.maxParallelism = wholeNumber(name, text, 1, parallelismMax);
+  },
+};
+
+/** Names that matter only to what this version refuses anyway, so that one file serves several versions. */
+const withoutEffectYet = ['state.savepoints.dir', 'state.backend.rocksdb.localdir', 'state.backend.local-recovery', 'state.backend.incremental'];
+
+/** Every name that is understood. */
+export const settingNames: readonly string[] = [...Object.keys(readers), ...withoutEffectYet];
+
+export function isSettingName(name: string): boolean {
+  return settingNames.includes(name);
+}
+
+/** The environment variable of a setting or parameter: `state.checkpoints.dir` is `SLUICE_STATE_CHECKPOINTS_DIR`. */
+export function variableOf(name: string): string {
+  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replace(/[^A-Za-z0-9]+/g, '_');
+  return `SLUICE_${words.toUpperCase()}`;
+}
+
+/**
+ * Reads settings that are already merged.
+ *
+ * @throws SluiceError `SETTING_UNKNOWN` with the nearest known name, `SETTING_INVALID` with the value and what would be right
+ */
+export function readSettings(given: ReadonlyMap<string, GivenSetting>): GlobalSettings {
+  const settings: Mutable<GlobalSettings> = {};
+  for (const [name, { text, origin }] of given) {
+    const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
+    if (read !== undefined) read(settings, text.trim(), `${name} (${origin})`);
+    else if (!withoutEffectYet.includes(name)) throw unknownSetting(name, origin);
+  }
+  return settings;
+}
+
+/** @param others  further names that could have been meant, such as parameters of the job */
+export function unknownSetting(name: string, origin: string, others: Iterable<string> = []): SluiceError {
+  const known = [...settingNames, ...others];
+  const meant = nearest(name, known) ?? known.find((candidate) => candidate.startsWith(`${name}.`) || candidate.endsWith(`.${name}`));
+  return new SluiceError('SETTING_UNKNOWN', {
+    message: `${origin} has an unknown key '${name}'${meant === undefined ? '' : `; did you mean '${meant}'?`}`,
+    next: 'fix-the-command',
+    setting: name,
+  });
+}
+
+function invalid(name: string, why: string, value: string, cause?: unknown): SluiceError {
+  return new SluiceError('SETTING_INVALID', { message: `${name}: ${why}`, next: 'fix-the-command', cause, value });
+}
+
+function constant(text: string): string {
+  return text.toUpperCase().replaceAll('-', '_');
+}
+
+function oneOf<T extends string>(name: string, text: string, choices: readonly T[]): T {
+  const choice = choices.find((candidate) => candidate === text);
+  if (choice === undefined) throw invalid(name, `'${text}' is not one of ${choices.join(', ')}`, text);
+  return choice;
+}
+
+function wholeNumber(name: string, text: string, min: number, max: number): number {
+  const n = Number(text);
+  if (!/^[0-9]+$/.test(text) || n < min || n > max) throw invalid(name, `'${text}' is not a whole number from ${min} to ${max}`, text);
+  return n;
+}
+
+function duration(name: string, text: string, minMs: number): number {
+  const ms = parseDuration(text, { lenient: true, name });
+  if (ms < minMs) throw invalid(name, `'${text}' is too short, the least is ${minMs} ms`, text);
+  return ms;
+}

@@ -1,0 +1,94 @@
+// The table of commands. It holds shapes only; what a command does is loaded when it is called, so that `sluice --help` and a bad flag cost
+// nothing, and a run loads the engine and nothing else.
+import type { Arguments, CommandShape, Flag } from './arguments.ts';
+import type { Described } from './help.ts';
+import type { Output } from './output.ts';
+
+/** What a command is handed. */
+export interface Call {
+  readonly arguments: Arguments;
+  readonly output: Output;
+}
+
+/** Carries the command out. @returns the exit code */
+export type Command = (call: Call) => Promise<number>;
+
+export interface CommandEntry extends Described {
+  readonly load: () => Promise<Command>;
+}
+
+const set: Flag = { name: 'set', value: 'key=value', repeats: true, help: 'a setting of sluice.yaml, for this call; may be repeated' };
+const laterFlags = (...names: readonly (readonly [string, string?])[]): readonly Flag[] =>
+  names.map(([name, value]) => ({ name, ...(value === undefined ? {} : { value }), help: '', notYet: true }));
+
+const run: CommandShape = {
+  name: 'run',
+  positionals: ['FILE'],
+  takesParams: true,
+  flags: [
+    { name: 'parallelism', value: 'N', help: 'default parallelism of the job' },
+    { name: 'from', value: 'PATH|latest', help: 'go on from a checkpoint, or from the last completed one' },
+    { name: 'take-over', help: 'take the checkpoint directory from an owner that is stopped or hangs' },
+    { name: 'allow-non-restored-state', help: 'drop state of the checkpoint that no operator of the job wants' },
+    set,
+    ...laterFlags(['runtime', 'R'], ['workers', 'N'], ['chaos'], ['bind', 'name=target'], ['stack', 'NAME'], ['endpoint', 'URL']),
+  ],
+};
+
+const plan: CommandShape = {
+  name: 'plan',
+  positionals: ['FILE'],
+  takesParams: true,
+  flags: [
+    { name: 'format', value: 'text|json|dot|svg', help: 'how the plan is shown; text by default' },
+    { name: 'parallelism', value: 'N', help: 'default parallelism of the job' },
+    set,
+    ...laterFlags(['diff', 'PATH'], ['bind', 'name=target'], ['stack', 'NAME'], ['endpoint', 'URL']),
+  ],
+};
+
+const named = (name: string, positional: string): CommandShape => ({
+  name,
+  positionals: [positional],
+  takesParams: false,
+  flags: [set, ...laterFlags(['stack', 'NAME'], ['endpoint', 'URL'])],
+});
+
+export const commands: readonly CommandEntry[] = [
+  { shape: run, summary: 'runs a job', load: async () => (await import('./run.ts')).run },
+  {
+    shape: plan,
+    summary: 'shows operators, stages, exchanges, states and the guarantee',
+    load: async () => (await import('./plan.ts')).plan,
+  },
+  {
+    shape: named('checkpoints list', 'NAME|PATH'),
+    summary: 'lists the completed checkpoints of a job, newest last',
+    load: async () => (await import('./checkpoints.ts')).listCheckpoints,
+  },
+  {
+    shape: named('checkpoints show', 'NAME|PATH'),
+    summary: 'shows one checkpoint, or the newest of a job, with the state of each operator',
+    load: async () => (await import('./checkpoints.ts')).showCheckpoint,
+  },
+  {
+    shape: named('cancel', 'NAME'),
+    summary: 'cancels a running job and waits until it has ended',
+    load: async () => (await import('./cancel.ts')).cancel,
+  },
+];
+
+/** Commands of later versions: refused by name instead of being called unknown. */
+export const laterCommands: readonly string[] = [
+  'savepoint',
+  'stop',
+  'pause',
+  'resume',
+  'state',
+  'dead-letters',
+  'transactions',
+  'deploy',
+  'destroy',
+  'status',
+  'restore',
+];
