@@ -53,10 +53,10 @@ function whyItDidNotLoad(file: string, error: unknown): SluiceError {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED' || code === 'ERR_UNSUPPORTED_DIR_IMPORT') {
     const hint = /'[^']*\/[^'.]*'/.test(error.message) ? '; a relative import needs its ending, as in ./clicks.ts' : '';
-    return problem('JOB_FILE_IMPORT', `${file} does not load: ${uncapitalised(error.message)}${hint}`, { file, cause: error });
+    return problem('JOB_FILE_IMPORT', `${file} does not load: ${error.message}${hint}`, { file, cause: error });
   }
   if (error instanceof SyntaxError) {
-    return problem('JOB_FILE_SYNTAX', `${placeOf(error) ?? file}: ${error.message}`, { file, cause: error });
+    return problem('JOB_FILE_SYNTAX', `${placeOf(error) ?? file}: SyntaxError: ${error.message}`, { file, cause: error });
   }
   return problem('JOB_FILE_THREW', `${file} threw when it was loaded: ${error.name}: ${error.message}`, { file, cause: error });
 }
@@ -67,8 +67,4 @@ function placeOf(error: Error): string | undefined {
   if (match === null) return undefined;
   const path = match[1]!.startsWith('file:') ? fileURLToPath(match[1]!) : match[1]!;
   return `${path}:${match[2]}`;
-}
-
-function uncapitalised(text: string): string {
-  return text.charAt(0).toLowerCase() + text.slice(1);
 }
