@@ -1,6 +1,7 @@
 // When a subtask has a checkpoint's barrier on all its inputs. Under alignment a channel whose barrier has arrived waits; without, records go on.
 //   A1  Barriers arrive in number order on each channel, so at most one alignment is open.
-//   A2  A higher barrier on any channel ends the alignment of a lower one: that checkpoint can no longer be taken here.
+//   A2  A higher barrier on any channel ends the alignment of a lower one: that checkpoint can no longer be taken here. Without alignment
+//       several may be awaited at once, and a completed one ends the lower ones.
 //   A3  An ended channel counts as having every later barrier.
 
 export type BarrierOutcome =
@@ -11,13 +12,20 @@ export type BarrierOutcome =
   /** It belongs to a checkpoint that was given up. */
   | { readonly kind: 'stale' };
 
+export interface BarrierDecision {
+  readonly outcome: BarrierOutcome;
+  /** Lower checkpoints that this subtask can no longer take. */
+  readonly gaveUp: readonly number[];
+}
+
+const stillWaiting: BarrierDecision = { outcome: { kind: 'waiting' }, gaveUp: [] };
+
 export class Alignment {
   readonly #channels: number;
   readonly #isAligned: boolean;
-  readonly #arrived = new Set<number>();
+  /** Channels that delivered the barrier, per awaited checkpoint. */
+  readonly #awaited = new Map<number, Set<number>>();
   readonly #ended = new Set<number>();
-  /** Checkpoint being aligned, 0 when none. */
-  #open = 0;
   /** Highest checkpoint completed or given up here. */
   #passed = 0;
 
@@ -28,45 +36,56 @@ export class Alignment {
 
   /** Records of this channel wait for the barrier of another. */
   isBlocked(channel: number): boolean {
-    return this.#isAligned && this.#open > 0 && this.#arrived.has(channel);
+    if (!this.#isAligned) return false;
+    for (const arrived of this.#awaited.values()) if (arrived.has(channel)) return true;
+    return false;
   }
 
-  get open(): number {
-    return this.#open;
+  get isOpen(): boolean {
+    return this.#awaited.size > 0;
   }
 
-  /** @returns what to do, and the lower checkpoint whose alignment this barrier ended, if any */
-  barrier(channel: number, checkpoint: number): { readonly outcome: BarrierOutcome; readonly gaveUp: number | undefined } {
-    if (checkpoint <= this.#passed || checkpoint < this.#open) return { outcome: { kind: 'stale' }, gaveUp: undefined };
-    const gaveUp = this.#open > 0 && this.#open < checkpoint ? this.#giveUp() : undefined;
-    this.#open = checkpoint;
-    this.#arrived.add(channel);
-    return { outcome: this.#outcome(), gaveUp };
+  barrier(channel: number, checkpoint: number): BarrierDecision {
+    if (checkpoint <= this.#passed) return { outcome: { kind: 'stale' }, gaveUp: [] };
+    const gaveUp = this.#isAligned ? this.#giveUpBelow(checkpoint) : [];
+    const arrived = this.#awaited.get(checkpoint) ?? new Set<number>();
+    this.#awaited.set(checkpoint, arrived.add(channel));
+    const decision = this.#decide(checkpoint);
+    return { outcome: decision.outcome, gaveUp: [...gaveUp, ...decision.gaveUp] };
   }
 
-  end(channel: number): BarrierOutcome {
+  /** @returns the highest awaited checkpoint that this completes, if any */
+  end(channel: number): BarrierDecision {
     this.#ended.add(channel);
-    return this.#open > 0 ? this.#outcome() : { kind: 'waiting' };
+    for (const checkpoint of [...this.#awaited.keys()].sort((a, b) => b - a)) {
+      const decision = this.#decide(checkpoint);
+      if (decision.outcome.kind === 'complete') return decision;
+    }
+    return stillWaiting;
   }
 
   /** The coordinator gave the checkpoint up: whatever waits for its barrier goes on. */
   abort(checkpoint: number): void {
-    if (this.#open > 0 && this.#open <= checkpoint) this.#giveUp();
-    if (checkpoint > this.#passed) this.#passed = checkpoint;
+    this.#awaited.delete(checkpoint);
+    if (this.#awaited.size === 0 && checkpoint > this.#passed) this.#passed = checkpoint;
   }
 
-  #giveUp(): number {
-    const given = this.#open;
-    this.#passed = given;
-    this.#open = 0;
-    this.#arrived.clear();
-    return given;
-  }
-
-  #outcome(): BarrierOutcome {
+  #decide(checkpoint: number): BarrierDecision {
+    const arrived = this.#awaited.get(checkpoint);
     for (let channel = 0; channel < this.#channels; channel++) {
-      if (!this.#arrived.has(channel) && !this.#ended.has(channel)) return { kind: 'waiting' };
+      if (!arrived?.has(channel) && !this.#ended.has(channel)) return stillWaiting;
     }
-    return { kind: 'complete', checkpoint: this.#giveUp() };
+    const gaveUp = this.#giveUpBelow(checkpoint);
+    this.#awaited.delete(checkpoint);
+    this.#passed = checkpoint;
+    return { outcome: { kind: 'complete', checkpoint }, gaveUp };
+  }
+
+  #giveUpBelow(checkpoint: number): number[] {
+    const lower = [...this.#awaited.keys()].filter((awaited) => awaited < checkpoint);
+    for (const awaited of lower) this.#awaited.delete(awaited);
+    const highest = Math.max(this.#passed, ...lower);
+    this.#passed = highest;
+    return lower;
   }
 }

@@ -1,0 +1,34 @@
+// Where an operator's output lands until the batch is done. Arrays are fresh for each batch and never touched again once taken, so whoever
+// gets them may keep them.
+
+import type { Collector } from '../api/functions.ts';
+import { noTimestamp, type RecordBatch } from '../core/batch.ts';
+
+export class Emitter implements Collector<unknown> {
+  /** Event time given to what is collected next. */
+  timestamp: number = noTimestamp;
+  #values: unknown[] = [];
+  #timestamps: number[] | undefined;
+  #count = 0;
+
+  /** Starts a batch; `hasTimestamps` says whether its records carry event times. */
+  begin(hasTimestamps: boolean): void {
+    if (this.#count > 0) return;
+    this.#timestamps = hasTimestamps ? [] : undefined;
+    this.timestamp = noTimestamp;
+  }
+
+  collect(value: unknown): void {
+    const at = this.#count++;
+    this.#values[at] = value;
+    if (this.#timestamps !== undefined) this.#timestamps[at] = this.timestamp;
+  }
+
+  take(): RecordBatch | undefined {
+    if (this.#count === 0) return undefined;
+    const batch = { values: this.#values, count: this.#count, keys: undefined, timestamps: this.#timestamps };
+    this.#values = [];
+    this.#count = 0;
+    return batch;
+  }
+}

@@ -1,0 +1,116 @@
+// What the host asks of an operator. An operator is pure over its environment: it reads what it is given and leaves its output in `output`
+// and `sides`; it knows no channel, no other operator and no runtime.
+
+import type { AggregateFunction, RuntimeContext } from '../api/functions.ts';
+import type { OperatorRestore, OperatorSnapshot } from '../checkpoint/snapshot.ts';
+import { noWatermark, type RecordBatch } from '../core/batch.ts';
+import { SluiceError } from '../core/errors.ts';
+import type { KeyedStateFactory, RunningSnapshot } from '../state/backend.ts';
+import { Emitter } from './emitter.ts';
+
+export interface OperatorEnvironment {
+  readonly uid: string;
+  readonly name: string;
+  readonly subtask: { readonly index: number; readonly parallelism: number };
+  readonly maxParallelism: number;
+  readonly metrics: RuntimeContext['metrics'];
+  readonly createKeyedState: KeyedStateFactory;
+  readonly accumulator: <I, A, O>(name: string, f: AggregateFunction<I, A, O>) => { add(value: I): void };
+  /** Processing time, ms. */
+  readonly now: () => number;
+}
+
+export interface CheckpointMoment {
+  readonly checkpointId: number;
+  readonly timestamp: number;
+}
+
+/** The part of an operator's snapshot that is ready at once, and the keyed part that is still being encoded. */
+export interface OperatorSnapshotInProgress {
+  readonly lists: OperatorSnapshot['lists'];
+  readonly keyed: { readonly states: readonly { name: string; kind: string; version: number }[]; readonly running: RunningSnapshot } | undefined;
+}
+
+export const emptySnapshot: OperatorSnapshotInProgress = { lists: [], keyed: undefined };
+
+export abstract class Operator {
+  readonly environment: OperatorEnvironment;
+  readonly output: Emitter = new Emitter();
+  readonly sides: Map<string, Emitter> = new Map();
+  /** Event time here; set by the host before timers fire. */
+  watermark: number = noWatermark;
+
+  constructor(environment: OperatorEnvironment) {
+    this.environment = environment;
+  }
+
+  open(_restore: OperatorRestore | undefined): void | Promise<void> {}
+
+  abstract process(batch: RecordBatch, input: 0 | 1): void;
+
+  /** Fires at most `max` event-time timers that are due. True when none is left. */
+  fireEventTimers(_max: number): boolean {
+    return true;
+  }
+
+  fireProcessingTimers(_now: number, _max: number): boolean {
+    return true;
+  }
+
+  /** When the next processing-time timer is due, ms. */
+  nextProcessingTimer(): number | undefined {
+    return undefined;
+  }
+
+  /** The watermark that should follow the last batch, for operators that make their own. */
+  ownWatermark(): number | undefined {
+    return undefined;
+  }
+
+  /** Whether watermarks of the input pass through. */
+  get forwardsWatermarks(): boolean {
+    return true;
+  }
+
+  snapshot(_moment: CheckpointMoment): OperatorSnapshotInProgress {
+    return emptySnapshot;
+  }
+
+  close(): void | Promise<void> {}
+
+  emitSide(tag: string, value: unknown, timestamp: number): void {
+    let side = this.sides.get(tag);
+    if (side === undefined) {
+      side = new Emitter();
+      this.sides.set(tag, side);
+    }
+    side.begin(true);
+    side.timestamp = timestamp;
+    side.collect(value);
+  }
+}
+
+const excerptCharacters = 200;
+
+/** What user code threw, with the record, the operator and the key in the message. */
+export function userError(cause: unknown, environment: OperatorEnvironment, during: string, record: unknown, key?: unknown): SluiceError {
+  const thrown = cause instanceof Error ? cause.message : String(cause);
+  const keyText = key === undefined ? '' : `, key ${excerpt(key)}`;
+  return new SluiceError('USER_FUNCTION_FAILED', {
+    message: `${during} of ${environment.name} (${environment.uid}) failed: ${thrown}; record ${excerpt(record)}${keyText}`,
+    next: 'fix-the-job',
+    cause,
+    operator: environment.uid,
+    ...(key === undefined ? {} : { key }),
+  });
+}
+
+export function excerpt(value: unknown): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value, (_, v: unknown) => (typeof v === 'bigint' ? `${v}n` : v)) ?? String(value);
+  } catch {
+    text = String(value);
+  }
+  return text.length <= excerptCharacters ? text : `${text.slice(0, excerptCharacters)}…`;
+}

@@ -1,0 +1,61 @@
+// assignTimestampsAndWatermarks: stamps records and replaces the watermarks of its input by its own. A watermark follows the batch in which
+// the count since the last one reached `batchRecordsMax`.
+
+import type { WatermarkStrategy } from '../api/watermark.ts';
+import type { OperatorRestore } from '../checkpoint/snapshot.ts';
+import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
+import { BatchOperator } from './stateless.ts';
+import type { OperatorEnvironment, OperatorSnapshotInProgress } from './operator.ts';
+import { OperatorState } from './operator-state.ts';
+import { WatermarkGenerator } from './watermark-generator.ts';
+
+const stateName = 'event-time';
+
+export class TimestampsOperator extends BatchOperator {
+  readonly #strategy: WatermarkStrategy<unknown>;
+  #generator: WatermarkGenerator;
+  #sinceLast = 0;
+  #state: OperatorState | undefined;
+
+  constructor(environment: OperatorEnvironment, strategy: WatermarkStrategy<unknown>) {
+    super(environment);
+    this.#strategy = strategy;
+    this.#generator = new WatermarkGenerator(strategy, environment.uid);
+  }
+
+  override open(restore: OperatorRestore | undefined): void {
+    this.#state = new OperatorState(this.environment.uid, this.environment.subtask.index, restore);
+    const restored = this.#state.list(stateName, 'union').get() as readonly { largest: number; sinceLast: number }[];
+    if (restored.length === 0) return;
+    // After a change of parallelism no subtask may run ahead of what any of the old ones had seen.
+    const largest = Math.min(...restored.map((own) => own.largest));
+    this.#generator = new WatermarkGenerator(this.#strategy, this.environment.uid, largest);
+    this.#sinceLast = Math.max(...restored.map((own) => own.sinceLast));
+  }
+
+  override get forwardsWatermarks(): boolean {
+    return false;
+  }
+
+  transform(batch: RecordBatch): RecordBatch {
+    const { values, count, timestamps } = batch;
+    const stamped: RecordBatch = { values, count, keys: undefined, timestamps };
+    this.#generator.stamp(stamped);
+    this.#sinceLast += count;
+    return stamped;
+  }
+
+  override ownWatermark(): number | undefined {
+    if (this.#sinceLast < batchRecordsMax) return undefined;
+    this.#sinceLast = 0;
+    const watermark = this.#generator.current();
+    if (watermark === noWatermark || watermark <= this.watermark) return undefined;
+    return watermark;
+  }
+
+  override snapshot(): OperatorSnapshotInProgress {
+    const list = this.#state?.list(stateName, 'union');
+    list?.update([{ largest: this.#generator.largest, sinceLast: this.#sinceLast }]);
+    return { lists: this.#state?.snapshot() ?? [], keyed: undefined };
+  }
+}
