@@ -1,0 +1,161 @@
+// What a job may be configured with, as users write it, and `JobSettings`, the resolved form that the runtime reads.
+//   O1  The job's own call wins over defaults from outside; `parallelism` given to the run wins over both, for the default only.
+//   O2  Everything in `JobSettings` has been checked: durations are whole ms, numbers are in range, names are known.
+
+import { parseDuration, type Duration } from '../core/duration.ts';
+import { SluiceError } from '../core/errors.ts';
+import { maxParallelismDefault, maxParallelismMax } from '../core/limits.ts';
+import { checkOneOf, checkOptions, checkWhole } from './option-checks.ts';
+import { type RestartStrategy, RestartStrategies } from './restart-strategy.ts';
+import { type BackendSettings, FsStateBackend, MemoryStateBackend, type StateBackend } from './state-backend.ts';
+
+export type CheckpointMode = 'EXACTLY_ONCE' | 'AT_LEAST_ONCE' | 'AT_MOST_ONCE';
+export type ExternalizedCleanup = 'RETAIN_ON_CANCELLATION' | 'DELETE_ON_CANCELLATION' | 'NO_EXTERNALIZED_CHECKPOINTS';
+
+/** Options of `env.enableCheckpointing`; Flink's names, meanings and defaults. */
+export interface CheckpointOptions {
+  /** `EXACTLY_ONCE` by default. */
+  mode?: CheckpointMode;
+  /** A checkpoint that takes longer is aborted; `'10 min'` by default. */
+  timeout?: Duration;
+  /** Least time between the end of one checkpoint and the start of the next; 0 by default. Above 0, at most one is in flight. */
+  minPauseBetweenCheckpoints?: Duration;
+  /** Checkpoints in flight at once; 1 by default. */
+  maxConcurrentCheckpoints?: number;
+  /** Whether the last checkpoint is kept when the job is cancelled or fails; `NO_EXTERNALIZED_CHECKPOINTS` by default. */
+  externalizedCleanup?: ExternalizedCleanup;
+  /** Failed checkpoints in a row that the job survives; 0 by default. */
+  tolerableFailures?: number;
+  /** Recover from the newest checkpoint even where a newer savepoint exists; false by default. */
+  preferCheckpointForRecovery?: boolean;
+  /** Completed checkpoints that are kept; 1 by default. */
+  numRetained?: number;
+}
+
+export interface CheckpointSettings {
+  readonly intervalMs: number;
+  readonly mode: CheckpointMode;
+  readonly timeoutMs: number;
+  readonly minPauseMs: number;
+  readonly maxConcurrent: number;
+  readonly externalizedCleanup: ExternalizedCleanup;
+  readonly tolerableFailures: number;
+  readonly preferCheckpointForRecovery: boolean;
+  readonly numRetained: number;
+}
+
+export interface JobSettings {
+  /** Of operators that name none of their own. */
+  readonly parallelism: number;
+  readonly maxParallelism: number;
+  readonly backend: BackendSettings;
+  /** Where checkpoints go, a `file:` URI or a path; `undefined`: where the runtime keeps them. */
+  readonly checkpointsDirectory: string | undefined;
+  /** `undefined`: checkpointing is off. */
+  readonly checkpoints: CheckpointSettings | undefined;
+  readonly restart: RestartStrategy;
+}
+
+/** Settings from outside the job, already merged and read. */
+export interface JobDefaults {
+  /** `parallelism.default` */
+  readonly parallelism?: number | undefined;
+  /** `state.backend` */
+  readonly backend?: 'jobmanager' | 'filesystem' | undefined;
+  /** `state.checkpoints.dir` */
+  readonly checkpointsDirectory?: string | undefined;
+  /** `execution.checkpointing.interval`, ms: turns checkpointing on for jobs that do not say. */
+  readonly checkpointIntervalMs?: number | undefined;
+  /** `--parallelism` of the run: wins over `env.setParallelism`, not over that of single operators. */
+  readonly forcedParallelism?: number | undefined;
+}
+
+/** What the calls on `env` have asked for so far. */
+export interface RequestedSettings {
+  parallelism?: number;
+  maxParallelism?: number;
+  backend?: StateBackend;
+  checkpoints?: CheckpointSettings;
+  restart?: RestartStrategy;
+}
+
+const checkpointOptionNames: readonly (keyof CheckpointOptions)[] = [
+  'mode',
+  'timeout',
+  'minPauseBetweenCheckpoints',
+  'maxConcurrentCheckpoints',
+  'externalizedCleanup',
+  'tolerableFailures',
+  'preferCheckpointForRecovery',
+  'numRetained',
+];
+
+const who = 'enableCheckpointing';
+
+/**
+ * Checks and resolves the options of `enableCheckpointing`.
+ * @throws SluiceError `OPTION_UNKNOWN`, `OPTION_INVALID`, `DURATION_INVALID`
+ */
+export function resolveCheckpointing(interval: Duration, o: CheckpointOptions = {}): CheckpointSettings {
+  checkOptions(who, o, checkpointOptionNames);
+  const minPauseMs = parseDuration(o.minPauseBetweenCheckpoints ?? 0, { name: `${who} minPauseBetweenCheckpoints` });
+  const maxConcurrent = checkWhole(who, 'maxConcurrentCheckpoints', o.maxConcurrentCheckpoints ?? 1, 1);
+  const prefer = o.preferCheckpointForRecovery ?? false;
+  if (typeof prefer !== 'boolean') {
+    throw new SluiceError('OPTION_INVALID', { message: `${who}: preferCheckpointForRecovery is true or false`, next: 'fix-the-job' });
+  }
+  return {
+    intervalMs: positive(interval, 'interval'),
+    mode: checkOneOf(who, 'mode', o.mode ?? 'EXACTLY_ONCE', ['EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE']),
+    timeoutMs: positive(o.timeout ?? '10 min', 'timeout'),
+    minPauseMs,
+    maxConcurrent: minPauseMs > 0 ? 1 : maxConcurrent,
+    externalizedCleanup: checkOneOf(who, 'externalizedCleanup', o.externalizedCleanup ?? 'NO_EXTERNALIZED_CHECKPOINTS', [
+      'RETAIN_ON_CANCELLATION',
+      'DELETE_ON_CANCELLATION',
+      'NO_EXTERNALIZED_CHECKPOINTS',
+    ]),
+    tolerableFailures: checkWhole(who, 'tolerableFailures', o.tolerableFailures ?? 0, 0),
+    preferCheckpointForRecovery: prefer,
+    numRetained: checkWhole(who, 'numRetained', o.numRetained ?? 1, 1),
+  };
+}
+
+function positive(d: Duration, name: string): number {
+  const ms = parseDuration(d, { name: `${who} ${name}` });
+  if (ms === 0) throw new SluiceError('OPTION_INVALID', { message: `${who}: ${name} is longer than 0`, next: 'fix-the-job', option: name });
+  return ms;
+}
+
+/**
+ * Merges what the job asked for with the defaults from outside (O1).
+ * @throws SluiceError `OPTION_INVALID` when a number is out of range
+ */
+export function resolveSettings(asked: RequestedSettings, defaults: JobDefaults = {}): JobSettings {
+  const maxParallelism = asked.maxParallelism ?? maxParallelismDefault;
+  const parallelism = checkParallelism('parallelism', defaults.forcedParallelism ?? asked.parallelism ?? defaults.parallelism ?? 1);
+  const backend = asked.backend ?? (defaults.backend === 'filesystem' ? undefined : new MemoryStateBackend());
+  const checkpoints =
+    asked.checkpoints ?? (defaults.checkpointIntervalMs === undefined ? undefined : resolveCheckpointing(defaults.checkpointIntervalMs));
+  return {
+    parallelism,
+    maxParallelism,
+    backend:
+      backend instanceof MemoryStateBackend
+        ? { kind: 'memory', stateBytesMax: backend.maxStateSize, asynchronous: backend.asynchronous }
+        : { kind: 'filesystem' },
+    checkpointsDirectory: backend instanceof FsStateBackend ? backend.uri : defaults.checkpointsDirectory,
+    checkpoints,
+    restart: asked.restart ?? (checkpoints === undefined ? RestartStrategies.none() : RestartStrategies.fixedDelay({ attempts: 3, delay: '1 s' })),
+  };
+}
+
+/** @throws SluiceError `OPTION_INVALID` */
+export function checkParallelism(name: string, n: number): number {
+  return checkWhole(name, 'the number of subtasks', n, 1, maxParallelismMax);
+}
+
+/** @throws SluiceError `OPTION_INVALID` */
+export function checkMaxParallelism(name: string, n: number): number {
+  return checkWhole(name, 'the number of key groups', n, 1, maxParallelismMax);
+}
