@@ -1,0 +1,210 @@
+// The operator host: one subtask of a stage. A batch, a watermark, a barrier or a tick goes in; effects come out. It knows no runtime, no
+// channel and no clock but the one it was given, and nothing in it awaits between `open` and `close`.
+//   H1  Operators run one after the other over a whole batch, in the order of the stage; each output goes to its targets before the next batch.
+//   H2  A watermark passes an operator only after the timers that it makes due have fired, `timersPerStep` at a time.
+//   H3  A snapshot is the state between two calls: every earlier batch is in it, no later one.
+
+import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
+import type { Random } from '../core/ports.ts';
+import type { OperatorRestore, OperatorSnapshot, SubtaskRestore } from '../checkpoint/snapshot.ts';
+import type { PlannedOperator, Stage, Target } from '../graph/plan.ts';
+import { createOperator } from '../operators/create.ts';
+import type { CheckpointMoment, Operator, OperatorEnvironment } from '../operators/operator.ts';
+import { BatchOperator } from '../operators/stateless.ts';
+import { SinkOperator } from '../operators/sink-operator.ts';
+import type { KeyedStateFactory } from '../state/backend.ts';
+import { Accumulators } from './accumulators.ts';
+import { Effects } from './effects.ts';
+import type { SubtaskMetrics } from './metrics.ts';
+import { HostSnapshot } from './host-snapshot.ts';
+import { createRoute, reachableTargets, type Route } from './routing.ts';
+
+/** Timers fired before their output is passed on. */
+const timersPerStep = batchRecordsMax;
+
+export interface HostRequest {
+  readonly stage: Stage;
+  readonly subtask: number;
+  /** Parallelism and maximum parallelism of every stage, by id. */
+  readonly stages: readonly Stage[];
+  readonly createKeyedState: KeyedStateFactory;
+  readonly metrics: SubtaskMetrics;
+  readonly random: Random;
+  readonly now: () => number;
+  readonly restore: SubtaskRestore | undefined;
+}
+
+interface Outlet {
+  readonly route: Route;
+  readonly targets: readonly number[];
+}
+
+export class OperatorHost {
+  readonly operators: readonly Operator[];
+  readonly stage: Stage;
+  readonly subtask: number;
+  readonly accumulators: readonly Accumulators[];
+  #effects = new Effects();
+  readonly #outlets: readonly Outlet[];
+  readonly #restores: readonly (OperatorRestore | undefined)[];
+  readonly #planned: readonly PlannedOperator[];
+
+  constructor(request: HostRequest) {
+    const { stage, subtask, restore } = request;
+    this.stage = stage;
+    this.subtask = subtask;
+    this.#planned = stage.operators;
+    this.#restores = stage.operators.map(({ uid }) => restore?.operators.find((operator) => operator.uid === uid) ?? emptyRestore(uid, restore));
+    this.accumulators = this.#restores.map((own) => new Accumulators(own?.accumulators ?? []));
+    this.operators = stage.operators.map((planned, index) => createOperator(planned.node.operator, environmentOf(request, planned, this.accumulators[index] as Accumulators)));
+    this.#outlets = stage.outlets.map((exchange) => {
+      const to = request.stages[exchange.toStage] as Stage;
+      const route = createRoute({
+        exchange,
+        subtask,
+        fromParallelism: stage.parallelism,
+        toParallelism: to.parallelism,
+        toMaxParallelism: to.maxParallelism,
+        random: request.random,
+      });
+      return { route, targets: reachableTargets(exchange, subtask, stage.parallelism, to.parallelism) };
+    });
+  }
+
+  async open(): Promise<void> {
+    for (const [index, operator] of this.operators.entries()) await operator.open(this.#restores[index]);
+  }
+
+  /** What was done since the last call. */
+  takeEffects(): Effects {
+    const effects = this.#effects;
+    this.#effects = new Effects();
+    return effects;
+  }
+
+  /** Records for the head of the stage. */
+  process(batch: RecordBatch, input: 0 | 1): void {
+    this.#run(0, batch, input);
+  }
+
+  /** A record that a source could not make sense of, on the side output of its head. */
+  emitSide(tag: string, value: unknown, timestamp: number): void {
+    this.operators[0]?.emitSide(tag, value, timestamp);
+    this.#forward(0);
+  }
+
+  /** @returns true when every timer that the watermark made due has fired and the watermark has been passed on; else call again */
+  advanceWatermark(timestamp: number): boolean {
+    const head = this.operators[0] as Operator;
+    if (timestamp > head.watermark) head.watermark = timestamp;
+    const isDone = head.fireEventTimers(timersPerStep);
+    this.#forward(0);
+    if (isDone) this.#passWatermark(0, timestamp);
+    return isDone;
+  }
+
+  fireProcessingTimers(now: number): boolean {
+    const isDone = (this.operators[0] as Operator).fireProcessingTimers(now, timersPerStep);
+    this.#forward(0);
+    return isDone;
+  }
+
+  nextProcessingTimer(): number | undefined {
+    return this.operators[0]?.nextProcessingTimer();
+  }
+
+  /** Barriers, idleness and the end go to every target of every outlet. */
+  broadcast(element: { readonly kind: 'barrier'; readonly checkpoint: number } | { readonly kind: 'idle' } | { readonly kind: 'end' }): void {
+    for (const [index, { targets }] of this.#outlets.entries()) for (const target of targets) this.#effects.emit(index, target, element);
+  }
+
+  snapshot(moment: CheckpointMoment): HostSnapshot {
+    const operators = this.operators.map((operator, index) => ({
+      uid: (this.#planned[index] as PlannedOperator).uid,
+      inProgress: operator.snapshot(moment),
+      accumulators: (this.accumulators[index] as Accumulators).snapshot() as OperatorSnapshot['accumulators'],
+    }));
+    return new HostSnapshot(this.stage.id, this.subtask, operators);
+  }
+
+  async close(): Promise<void> {
+    for (const operator of this.operators) await operator.close();
+  }
+
+  #run(index: number, batch: RecordBatch, input: 0 | 1): void {
+    const operator = this.operators[index] as Operator;
+    operator.process(batch, input);
+    this.#forward(index);
+  }
+
+  #forward(index: number): void {
+    const operator = this.operators[index] as Operator;
+    const planned = this.#planned[index] as PlannedOperator;
+    const made = operator instanceof BatchOperator ? operator.takeResult() : operator.output.take();
+    if (made !== undefined) {
+      if (operator instanceof SinkOperator) this.#effects.sinkRows.push({ operator: index, rows: made });
+      for (const target of planned.targets) this.#deliver(target, made);
+    }
+    for (const [tag, side] of operator.sides) {
+      const sideBatch = side.take();
+      if (sideBatch === undefined) continue;
+      for (const target of planned.sideTargets.get(tag) ?? []) this.#deliver(target, sideBatch);
+    }
+    const watermark = operator.ownWatermark();
+    if (watermark !== undefined) this.#passOwnWatermark(index, watermark);
+  }
+
+  #deliver(target: Target, batch: RecordBatch): void {
+    if (target.kind === 'operator') {
+      this.#run(target.operator, batch, 0);
+      return;
+    }
+    const { outlet } = target;
+    (this.#outlets[outlet] as Outlet).route(batch, (to, part) => this.#effects.emit(outlet, to, { kind: 'records', batch: part }));
+  }
+
+  #passOwnWatermark(index: number, timestamp: number): void {
+    (this.operators[index] as Operator).watermark = timestamp;
+    this.#toTargets(index, timestamp);
+  }
+
+  #passWatermark(index: number, timestamp: number): void {
+    const operator = this.operators[index] as Operator;
+    // Operators that make their own watermarks let only the end of event time through.
+    if (!operator.forwardsWatermarks && timestamp < Number.MAX_SAFE_INTEGER) return;
+    if (timestamp > operator.watermark) operator.watermark = timestamp;
+    this.#toTargets(index, timestamp);
+  }
+
+  #toTargets(index: number, timestamp: number): void {
+    const planned = this.#planned[index] as PlannedOperator;
+    for (const target of [planned.targets, ...planned.sideTargets.values()].flat()) {
+      if (target.kind === 'operator') {
+        this.#passWatermark(target.operator, timestamp);
+        continue;
+      }
+      for (const to of (this.#outlets[target.outlet] as Outlet).targets) {
+        this.#effects.emit(target.outlet, to, { kind: 'watermark', timestamp });
+      }
+    }
+  }
+}
+
+/** An operator that the checkpoint does not know starts empty, but in a restored job. */
+function emptyRestore(uid: string, restore: SubtaskRestore | undefined): OperatorRestore | undefined {
+  return restore === undefined ? undefined : { uid, lists: [], keyed: [], sinkStates: [], accumulators: [] };
+}
+
+function environmentOf(request: HostRequest, planned: PlannedOperator, accumulators: Accumulators): OperatorEnvironment {
+  const { stage, subtask, metrics, createKeyedState, now } = request;
+  return {
+    uid: planned.uid,
+    name: planned.name,
+    subtask: { index: subtask, parallelism: stage.parallelism },
+    maxParallelism: stage.maxParallelism,
+    metrics: metrics.of(planned.uid),
+    createKeyedState,
+    accumulator: (name, f) => accumulators.register(name, f as never),
+    now,
+  };
+}

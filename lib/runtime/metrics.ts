@@ -1,0 +1,33 @@
+// Counters, gauges and histograms of one subtask, by operator.
+
+import type { Metrics } from '../api/functions.ts';
+
+export class SubtaskMetrics {
+  readonly #counters = new Map<string, number>();
+
+  of(uid: string): Metrics {
+    const histogram = (name: string) => ({
+      update: (value: number): void => {
+        this.add(`${uid}.${name}.count`, 1);
+        this.add(`${uid}.${name}.sum`, value);
+      },
+    });
+    return {
+      counter: (name) => ({ inc: (by = 1) => this.add(`${uid}.${name}`, by) }),
+      gauge: (name, read) => this.#gauges.set(`${uid}.${name}`, read),
+      histogram,
+    };
+  }
+
+  readonly #gauges = new Map<string, () => number>();
+
+  add(name: string, by: number): void {
+    this.#counters.set(name, (this.#counters.get(name) ?? 0) + by);
+  }
+
+  read(): ReadonlyMap<string, number> {
+    const all = new Map(this.#counters);
+    for (const [name, read] of this.#gauges) all.set(name, read());
+    return all;
+  }
+}

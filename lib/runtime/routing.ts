@@ -1,0 +1,165 @@
+// Which subtask of the next stage a record goes to. A key is made here, once (B3 of batch.ts).
+//   R1  Records of one sender to one receiver keep their order.
+//   R2  `hash` depends on the key and the maximum parallelism only.
+
+import type { Exchange } from '../graph/plan.ts';
+import { noTimestamp, type RecordBatch } from '../core/batch.ts';
+import { SluiceError } from '../core/errors.ts';
+import { encodedOf, normalizeKey, type StateKey } from '../core/key-codec.ts';
+import { keyGroupOf, subtaskOfKeyGroup } from '../core/key-group.ts';
+import type { Random } from '../core/ports.ts';
+
+export interface RouterRequest {
+  readonly exchange: Exchange;
+  readonly subtask: number;
+  readonly fromParallelism: number;
+  readonly toParallelism: number;
+  readonly toMaxParallelism: number;
+  readonly random: Random;
+}
+
+export type Route = (batch: RecordBatch, send: (target: number, batch: RecordBatch) => void) => void;
+
+/** Targets that this sender may reach: it has a channel to each of them, and to no other. */
+export function reachableTargets(exchange: Exchange, subtask: number, fromParallelism: number, toParallelism: number): readonly number[] {
+  const all = Array.from({ length: toParallelism }, (_, i) => i);
+  switch (exchange.partitioning.kind) {
+    case 'forward':
+      return [subtask];
+    case 'global':
+      return [0];
+    case 'rescale': {
+      if (fromParallelism >= toParallelism) return [Math.floor((subtask * toParallelism) / fromParallelism)];
+      return all.filter((target) => Math.floor((target * fromParallelism) / toParallelism) === subtask);
+    }
+    default:
+      return all;
+  }
+}
+
+export function createRoute(request: RouterRequest): Route {
+  const { exchange, subtask, fromParallelism, toParallelism } = request;
+  const { partitioning } = exchange;
+  const targets = reachableTargets(exchange, subtask, fromParallelism, toParallelism);
+  switch (partitioning.kind) {
+    case 'hash':
+      return hashRoute(request, partitioning.selector);
+    case 'broadcast':
+      return (batch, send) => {
+        for (const target of targets) send(target, batch);
+      };
+    case 'custom':
+      return customRoute(request, partitioning.partition, partitioning.selector);
+    case 'shuffle':
+      return scatter(targets, () => request.random.bits() % targets.length);
+    default: {
+      // Round robin starts at the sender's own number, so that few records do not all land on the first receiver.
+      let next = subtask;
+      return scatter(targets, () => next++ % targets.length);
+    }
+  }
+}
+
+function hashRoute(request: RouterRequest, selector: (value: unknown) => unknown): Route {
+  const { toParallelism, toMaxParallelism } = request;
+  return (batch, send) => {
+    const { values, count, timestamps } = batch;
+    const keys: StateKey[] = new Array(count);
+    let i = 0;
+    try {
+      for (; i < count; i++) {
+        const key = selector(values[i]);
+        keys[i] = typeof key === 'string' ? key : normalizeKey(key);
+      }
+    } catch (error) {
+      throw keySelectorFailed(request.exchange, error, values[i]);
+    }
+    if (toParallelism === 1) {
+      send(0, { values, count, keys, timestamps });
+      return;
+    }
+    const parts = new Parts(toParallelism);
+    for (let j = 0; j < count; j++) {
+      const group = keyGroupOf(encodedOf(keys[j] as StateKey), toMaxParallelism);
+      parts.add(subtaskOfKeyGroup(group, toMaxParallelism, toParallelism), batch, j, keys[j]);
+    }
+    parts.send(send);
+  };
+}
+
+function customRoute(request: RouterRequest, partition: (key: unknown, parallelism: number) => number, selector: (value: unknown) => unknown): Route {
+  const { toParallelism } = request;
+  return (batch, send) => {
+    const parts = new Parts(toParallelism);
+    for (let i = 0; i < batch.count; i++) {
+      const target = partition(selector(batch.values[i]), toParallelism);
+      if (!(Number.isInteger(target) && target >= 0 && target < toParallelism)) throw partitionOutOfRange(target, toParallelism);
+      parts.add(target, batch, i, undefined);
+    }
+    parts.send(send);
+  };
+}
+
+function scatter(targets: readonly number[], pick: () => number): Route {
+  const only = targets.length === 1 ? targets[0] : undefined;
+  return (batch, send) => {
+    if (only !== undefined) {
+      send(only, batch);
+      return;
+    }
+    const parts = new Parts(Math.max(...targets) + 1);
+    for (let i = 0; i < batch.count; i++) parts.add(targets[pick()] as number, batch, i, undefined);
+    parts.send(send);
+  };
+}
+
+/** One batch cut into one part per target. */
+class Parts {
+  readonly #parts: (RecordBatch | undefined)[];
+
+  constructor(targets: number) {
+    this.#parts = new Array(targets).fill(undefined);
+  }
+
+  add(target: number, from: RecordBatch, index: number, key: StateKey | undefined): void {
+    let part = this.#parts[target];
+    if (part === undefined) {
+      part = { values: [], count: 0, keys: key === undefined ? undefined : [], timestamps: from.timestamps === undefined ? undefined : [] };
+      this.#parts[target] = part;
+    }
+    const at = part.count++;
+    part.values[at] = from.values[index];
+    if (part.keys !== undefined) part.keys[at] = key as StateKey;
+    if (part.timestamps !== undefined) part.timestamps[at] = from.timestamps?.[index] ?? noTimestamp;
+  }
+
+  send(send: (target: number, batch: RecordBatch) => void): void {
+    for (let target = 0; target < this.#parts.length; target++) {
+      const part = this.#parts[target];
+      if (part !== undefined) send(target, part);
+    }
+  }
+}
+
+function keySelectorFailed(exchange: Exchange, cause: unknown, record: unknown): unknown {
+  if (cause instanceof SluiceError && cause.code !== 'KEY_NOT_SUPPORTED') return cause;
+  const thrown = cause instanceof Error ? cause.message : String(cause);
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(record)?.slice(0, 200);
+  } catch {
+    text = String(record);
+  }
+  return new SluiceError(cause instanceof SluiceError ? cause.code : 'USER_FUNCTION_FAILED', {
+    message: `the key selector before stage ${exchange.toStage} failed: ${thrown}; record ${text}`,
+    next: 'fix-the-job',
+    cause,
+  });
+}
+
+function partitionOutOfRange(target: number, parallelism: number): SluiceError {
+  return new SluiceError('PARTITION_OUT_OF_RANGE', {
+    message: `partitionCustom gave ${target}; a whole number from 0 to ${parallelism - 1} is wanted`,
+    next: 'fix-the-job',
+  });
+}
