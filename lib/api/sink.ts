@@ -18,6 +18,8 @@ export interface SinkContext {
   readonly clock: Clock;
   /** One line for the user (progress output of the run). */
   report(line: string): void;
+  /** One line of output, for `print`. */
+  print(line: string): void;
 }
 
 export interface SinkWriterContext extends SinkContext {
@@ -62,7 +64,11 @@ export interface Sink<T> {
   readonly [element]?: (value: T) => void;
   /** For messages and plans, such as `fileSink`. */
   readonly kind: string;
+  /** It keeps nothing in checkpoints, so that it needs no uid: `print`. */
+  readonly isStateless?: boolean;
   /** Finds an unwritable target before the job starts, then settles what an earlier attempt left behind (K4). */
   recover(ctx: SinkRecovery): void | Promise<void>;
   createWriter(ctx: SinkWriterContext): SinkWriter;
+  /** Called once when the job has finished and every writer has committed and closed: tidies what only a running job needs. */
+  finish?(ctx: SinkContext): void | Promise<void>;
 }
