@@ -4,6 +4,7 @@ import { fieldPath, kindOf, nameOfKind } from './kinds.ts';
 import { decodeKeyAt } from './key-decoding.ts';
 import { keyTag } from './key-tags.ts';
 import { keyDepthMax } from './limits.ts';
+import { namesOf, refused } from './plain-data.ts';
 
 // key-codec.ts owns the identity of keys: two keys are the same key exactly when their encodings are equal. An encoding is a binary
 // string (each character one byte), so `===` compares keys, `<` orders them, and it can be the key of a Map.
@@ -58,7 +59,11 @@ export type StateKey = PrimitiveKey | CompositeKey;
  *   function, a symbol, a class instance (Buffer too), an accessor, a symbol-named property, or more than 64 levels
  */
 export function encodeKey(value: unknown): string {
-  return encodeAt(value, value, 0);
+  try {
+    return encodeAt(value, 0);
+  } catch (e) {
+    throw e === refused ? refuse(value) : e;
+  }
 }
 
 /**
@@ -104,7 +109,7 @@ export function keyOfEncoded(encoded: string): StateKey {
   return typeof value === 'object' ? new CompositeKey(encoded) : (value as PrimitiveKey);
 }
 
-function encodeAt(v: unknown, root: unknown, depth: number): string {
+function encodeAt(v: unknown, depth: number): string {
   switch (typeof v) {
     case 'string':
       return keyTag.string + escapedText(v) + keyTag.end;
@@ -115,54 +120,67 @@ function encodeAt(v: unknown, root: unknown, depth: number): string {
     case 'bigint':
       return encodeBigint(v);
     case 'object':
-      if (v !== null && depth < keyDepthMax) return encodeObject(v, root, depth);
+      if (v !== null && depth < keyDepthMax) return encodeObject(v, depth);
   }
-  throw refuse(root);
+  throw refused;
 }
 
-function encodeObject(v: object, root: unknown, depth: number): string {
+function encodeObject(v: object, depth: number): string {
   switch (kindOf(v)) {
     case 'bytes':
       return keyTag.bytes + escapedBinary(bytesToBinaryString(v as Uint8Array)) + keyTag.end;
-    case 'array': {
-      let out: string = keyTag.tuple;
-      for (let i = 0; i < (v as unknown[]).length; i++) out += encodeAt((v as unknown[])[i], root, depth + 1);
-      return out + keyTag.end;
-    }
-    case 'plain': {
-      const parts: string[] = [];
-      const names = Reflect.ownKeys(v);
-      for (const name of names) {
-        const property = Object.getOwnPropertyDescriptor(v, name)!;
-        if (typeof name === 'symbol' || !('value' in property) || property.enumerable !== true) throw refuse(root);
-        // A name ends with 00 and is no prefix of another, so sorting whole properties sorts by name.
-        parts.push(keyTag.string + escapedText(name) + keyTag.end + encodeAt(property.value, root, depth + 1));
-      }
-      return keyTag.object + parts.sort(byBytes).join('') + keyTag.end;
-    }
+    case 'array':
+      return encodeTuple(v as readonly unknown[], depth);
+    case 'plain':
+      return encodeProperties(v as Readonly<Record<string, unknown>>, depth);
     default:
-      throw refuse(root);
+      throw refused;
   }
+}
+
+function encodeTuple(v: readonly unknown[], depth: number): string {
+  let out: string = keyTag.tuple;
+  for (let i = 0; i < v.length; i++) out += encodeAt(v[i], depth + 1);
+  return out + keyTag.end;
+}
+
+function encodeProperties(v: Readonly<Record<string, unknown>>, depth: number): string {
+  const names = namesOf(v);
+  let out: string = keyTag.object;
+  let previous = '';
+  for (let i = 0; i < names.length; i++) {
+    const name = keyTag.string + escapedText(names[i]!) + keyTag.end;
+    if (name < previous) return encodeSorted(v, names, depth);
+    out += name + encodeAt(v[names[i]!], depth + 1);
+    previous = name;
+  }
+  return out + keyTag.end;
+}
+
+/** A name ends with 00 and is no prefix of another, so sorting whole properties sorts by name. */
+function encodeSorted(v: Readonly<Record<string, unknown>>, names: readonly string[], depth: number): string {
+  const properties = names.map((name) => keyTag.string + escapedText(name) + keyTag.end + encodeAt(v[name], depth + 1));
+  return keyTag.object + properties.sort(byBytes).join('') + keyTag.end;
 }
 
 function byBytes(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-const float = new Float64Array(1);
-const floatBytes = new Uint8Array(float.buffer);
-float[0] = 1;
-const bigEndian = floatBytes[0] !== 0; // 1.0 begins with 3f f0 on a big-endian machine
+const float = new DataView(new ArrayBuffer(8));
+const numberTag = keyTag.number.charCodeAt(0);
+const encodedNaN = `${keyTag.number}\xff\xf8\0\0\0\0\0\0`;
 
 function encodeNumber(n: number): string {
-  float[0] = n === 0 ? 0 : Number.isNaN(n) ? Number.NaN : n;
-  const b = floatBytes;
-  const high = bigEndian ? b[0]! : b[7]!;
-  const x = high < 0x80 ? 0 : 0xff;
-  if (Number.isNaN(n)) return `${keyTag.number}\xff\xf8\0\0\0\0\0\0`;
-  return bigEndian
-    ? String.fromCharCode(keyTag.number.charCodeAt(0), high ^ (x | 0x80), b[1]! ^ x, b[2]! ^ x, b[3]! ^ x, b[4]! ^ x, b[5]! ^ x, b[6]! ^ x, b[7]! ^ x)
-    : String.fromCharCode(keyTag.number.charCodeAt(0), high ^ (x | 0x80), b[6]! ^ x, b[5]! ^ x, b[4]! ^ x, b[3]! ^ x, b[2]! ^ x, b[1]! ^ x, b[0]! ^ x);
+  if (Number.isNaN(n)) return encodedNaN;
+  float.setFloat64(0, n === 0 ? 0 : n);
+  let high = float.getUint32(0);
+  let low = float.getUint32(4);
+  high = n < 0 ? ~high : high ^ 0x80000000;
+  if (n < 0) low = ~low;
+  return String.fromCharCode(
+    numberTag, high >>> 24, (high >>> 16) & 0xff, (high >>> 8) & 0xff, high & 0xff, low >>> 24, (low >>> 16) & 0xff, (low >>> 8) & 0xff, low & 0xff,
+  ); // biome-ignore format: the bytes read as one row
 }
 
 function encodeBigint(n: bigint): string {

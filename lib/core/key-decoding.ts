@@ -2,6 +2,7 @@ import { binaryStringToBytes } from './bytes.ts';
 import { SluiceError } from './errors.ts';
 import { keyTag } from './key-tags.ts';
 import { keyDepthMax } from './limits.ts';
+import { setField } from './plain-data.ts';
 
 // key-decoding.ts owns the way back from an encoded key. It accepts exactly what key-codec.ts writes: any other text is damage, so
 // that two encodings can never mean one key.
@@ -25,6 +26,20 @@ export function decodeKeyAt(encoded: string, start: number): DecodedKey {
   return { value, holdsBytes: decoder.holdsBytes, end: decoder.at };
 }
 
+const tagCode = {
+  false: keyTag.false.charCodeAt(0),
+  true: keyTag.true.charCodeAt(0),
+  number: keyTag.number.charCodeAt(0),
+  bigint: keyTag.bigint.charCodeAt(0),
+  string: keyTag.string.charCodeAt(0),
+  bytes: keyTag.bytes.charCodeAt(0),
+  tuple: keyTag.tuple.charCodeAt(0),
+  object: keyTag.object.charCodeAt(0),
+} as const;
+
+const float = new DataView(new ArrayBuffer(8));
+const encodedNaNHigh = 0xfff80000 | 0;
+
 class KeyDecoder {
   readonly text: string;
   at: number;
@@ -37,28 +52,27 @@ class KeyDecoder {
 
   read(depth: number): unknown {
     if (depth > keyDepthMax) throw this.damaged('it is nested too deep');
-    const tag = this.text[this.at++];
-    switch (tag) {
-      case keyTag.false:
+    switch (this.text.charCodeAt(this.at++)) {
+      case tagCode.false:
         return false;
-      case keyTag.true:
+      case tagCode.true:
         return true;
-      case keyTag.number:
+      case tagCode.number:
         return this.#number();
-      case keyTag.bigint:
+      case tagCode.bigint:
         return this.#bigint();
-      case keyTag.string:
+      case tagCode.string:
         return textOfWtf8(this.#escaped(), this);
-      case keyTag.bytes:
+      case tagCode.bytes:
         this.holdsBytes = true;
         return binaryStringToBytes(this.#escaped());
-      case keyTag.tuple:
+      case tagCode.tuple:
         return this.#tuple(depth);
-      case keyTag.object:
+      case tagCode.object:
         return this.#object(depth);
       default:
         this.at--;
-        throw this.damaged(tag === undefined ? 'it ends too early' : `no kind of key begins with byte ${tag.charCodeAt(0)}`);
+        throw this.damaged(this.at >= this.text.length ? 'it ends too early' : `no kind of key begins with byte ${this.text.charCodeAt(this.at)}`);
     }
   }
 
@@ -78,13 +92,21 @@ class KeyDecoder {
   }
 
   #number(): number {
-    const view = new DataView(new ArrayBuffer(8));
-    const bits = this.#take(8);
-    const x = bits.charCodeAt(0) >= 0x80 ? 0 : 0xff;
-    for (let i = 0; i < 8; i++) view.setUint8(i, bits.charCodeAt(i) ^ (i === 0 ? x | 0x80 : x));
-    const n = view.getFloat64(0);
-    if (Object.is(n, -0) || (Number.isNaN(n) && bits !== '\xff\xf8\0\0\0\0\0\0')) throw this.damaged('the number is not in its one form');
+    if (this.text.length - this.at < 8) throw this.damaged('it ends too early');
+    const high = this.#word();
+    const low = this.#word();
+    const isNegative = high >= 0;
+    float.setInt32(0, isNegative ? ~high : high ^ 0x80000000);
+    float.setInt32(4, isNegative ? ~low : low);
+    const n = float.getFloat64(0);
+    if (Object.is(n, -0) || (Number.isNaN(n) && (high !== encodedNaNHigh || low !== 0))) throw this.damaged('the number is not in its one form');
     return n;
+  }
+
+  #word(): number {
+    const { text, at } = this;
+    this.at += 4;
+    return (text.charCodeAt(at) << 24) | (text.charCodeAt(at + 1) << 16) | (text.charCodeAt(at + 2) << 8) | text.charCodeAt(at + 3);
   }
 
   #bigint(): bigint {
@@ -121,23 +143,22 @@ class KeyDecoder {
 
   #tuple(depth: number): readonly unknown[] {
     const out: unknown[] = [];
-    while (this.text[this.at] !== keyTag.end) out.push(this.read(depth + 1));
+    while (this.text.charCodeAt(this.at) !== 0) out.push(this.read(depth + 1));
     this.at++;
     return Object.freeze(out);
   }
 
   #object(depth: number): object {
-    const out = {};
+    const out: Record<string, unknown> = {};
     let previous = '';
-    while (this.text[this.at] !== keyTag.end) {
+    while (this.text.charCodeAt(this.at) !== 0) {
       const start = this.at;
-      if (this.text[start] !== keyTag.string) throw this.damaged('a property has no name');
+      if (this.text.charCodeAt(start) !== tagCode.string) throw this.damaged('a property has no name');
       const name = this.read(depth + 1) as string;
       const encodedName = this.text.slice(start, this.at);
       if (encodedName <= previous) throw this.damaged('the properties are not in order');
       previous = encodedName;
-      // Defining a property runs no setter, so `__proto__` is a name like any other.
-      Object.defineProperty(out, name, { value: this.read(depth + 1), enumerable: true, configurable: true, writable: true });
+      setField(out, name, this.read(depth + 1));
     }
     this.at++;
     return Object.freeze(out);

@@ -1,5 +1,7 @@
 import { SluiceError } from './errors.ts';
-import { murmur3Binary } from './hash.ts';
+import { murmur3Binary, murmur3Framed } from './hash.ts';
+import { encodedOf, type StateKey } from './key-codec.ts';
+import { keyTag } from './key-tags.ts';
 import { maxParallelismMax } from './limits.ts';
 
 // key-group.ts owns placement: which key group a key belongs to and which subtask owns a key group. Both are part of every stored
@@ -11,6 +13,17 @@ import { maxParallelismMax } from './limits.ts';
  */
 export function keyGroupOf(encoded: string, maxParallelism: number): number {
   return murmur3Binary(encoded) % maxParallelism;
+}
+
+const stringLead = keyTag.string.charCodeAt(0);
+
+/** The key group of a key in normal form; the same as `keyGroupOf` of its encoding, without making one for ordinary strings. */
+export function keyGroupOfKey(key: StateKey, maxParallelism: number): number {
+  if (typeof key === 'string') {
+    const hash = murmur3Framed(stringLead, key);
+    if (hash >= 0) return hash % maxParallelism;
+  }
+  return keyGroupOf(encodedOf(key), maxParallelism);
 }
 
 /**

@@ -26,8 +26,5 @@ function trimmed(n: number): string {
   return String(Math.round(n * 10) / 10);
 }
 
-/** Elements up to which an array is searched for properties that are no elements; listing the names of a longer one costs more than copying it. */
-export const arrayNamesCheckedMax = 64;
-
 /** Bytes that one writer holds: above it a buffer cannot be allocated on every platform, and a shared part repeated for ever ends here. */
 export const writerBytesMax: number = 2 ** 31 - 1;

@@ -1,6 +1,6 @@
 import { kindOf } from './kinds.ts';
 import { valueDepthMax } from './limits.ts';
-import { checkArray, checkBare, explainRefusal, namesOf, refused } from './plain-data.ts';
+import { checkArray, checkBare, explainRefusal, namesOf, refused, setField } from './plain-data.ts';
 
 // owned.ts owns the rule "state owns its values": what a user function hands to state is copied once, and what it gets back cannot
 // change what is stored. The stored form of a value is
@@ -97,12 +97,6 @@ export function markedArray(): unknown[] {
 export function seal<T extends object>(o: T, holdsMutable: boolean): T {
   if (holdsMutable) Mark.setHoldsMutable(o);
   return Object.freeze(o);
-}
-
-/** Defines a property so that no name, `__proto__` included, reaches a setter or a prototype. */
-export function setField(o: Record<string, unknown>, name: string, value: unknown): void {
-  if (name === '__proto__') Object.defineProperty(o, name, { value, enumerable: true, configurable: true, writable: true });
-  else o[name] = value;
 }
 
 const ancestorsFromDepth = 8; // flat values pay nothing for the search for cycles

@@ -1,6 +1,6 @@
 import { SluiceError } from './errors.ts';
 import { fieldPath, kindOf, nameOfKind } from './kinds.ts';
-import { arrayNamesCheckedMax, valueDepthMax } from './limits.ts';
+import { valueDepthMax } from './limits.ts';
 
 // plain-data.ts owns the rules of what a value may be. The codec and the ownership copy walk values in their own ways and ask here, so
 // that both refuse the same things. Their walks are fast and keep no path; when one refuses, it throws `refused` and `explainRefusal`
@@ -20,9 +20,23 @@ export function namesOf(o: object): string[] {
   return names;
 }
 
-/** Throws `refused` when an array of usual size has properties that are no elements. */
+/** Defines a property so that no name, `__proto__` included, reaches a setter or a prototype. */
+export function setField(o: Record<string, unknown>, name: string, value: unknown): void {
+  if (name === '__proto__') Object.defineProperty(o, name, { value, enumerable: true, configurable: true, writable: true });
+  else o[name] = value;
+}
+
+/**
+ * Throws `refused` when an array has enumerable properties that are no elements, as a match of a regular expression has. Counting the
+ * values is much faster than listing the names; a count that is right in spite of a hole is possible, so holes are searched for too.
+ */
 export function checkArray(a: readonly unknown[]): void {
-  if (a.length <= arrayNamesCheckedMax && Reflect.ownKeys(a).length !== a.length + 1 && strayOf(a) !== undefined) throw refused;
+  if ((Object.values(a).length !== a.length || hasHole(a)) && strayOf(a) !== undefined) throw refused;
+}
+
+function hasHole(a: readonly unknown[]): boolean {
+  for (let i = 0; i < a.length; i++) if (a[i] === undefined && !(i in a)) return true;
+  return false;
 }
 
 /** Throws `refused` when a Map, Set or Date carries properties beside its content. */
@@ -31,7 +45,7 @@ export function checkBare(o: object): void {
 }
 
 function strayOf(o: object): string | symbol | undefined {
-  return Reflect.ownKeys(o).find((name) => typeof name === 'symbol' || !(Array.isArray(o) && (name === 'length' || isIndex(name))));
+  return Array.isArray(o) ? Object.keys(o).find((name) => !isIndex(name)) : Reflect.ownKeys(o)[0];
 }
 
 function isIndex(name: string): boolean {
@@ -75,18 +89,18 @@ function findInside(v: object, path: string, ancestors: object[]): Found | undef
     case 'plain':
       return findInProperties(v, path, ancestors);
     case 'array':
-      return findStray(v, path, (v as unknown[]).length <= arrayNamesCheckedMax) ?? firstFound(v as unknown[], (i) => `${path}[${i}]`, ancestors);
+      return findStray(v, path) ?? firstFound(v as unknown[], (i) => `${path}[${i}]`, ancestors);
     case 'map': {
       const entries = [...(v as Map<unknown, unknown>)];
       const keys = entries.map(([k]) => k);
       const values = entries.map(([, x]) => x);
       const nameOf = (i: number): string => `${path}.get(${typeof keys[i] === 'string' ? JSON.stringify(keys[i]) : typeof keys[i] === 'object' ? '…' : String(keys[i])})`;
-      return findStray(v, path, true) ?? firstFound(keys, (i) => `${path}.keys()[${i}]`, ancestors) ?? firstFound(values, nameOf, ancestors);
+      return findStray(v, path) ?? firstFound(keys, (i) => `${path}.keys()[${i}]`, ancestors) ?? firstFound(values, nameOf, ancestors);
     }
     case 'set':
-      return findStray(v, path, true) ?? firstFound([...(v as Set<unknown>)], (i) => `${path}.values()[${i}]`, ancestors);
+      return findStray(v, path) ?? firstFound([...(v as Set<unknown>)], (i) => `${path}.values()[${i}]`, ancestors);
     case 'date':
-      return findStray(v, path, true);
+      return findStray(v, path);
     case 'bytes':
       return undefined;
     default:
@@ -110,8 +124,8 @@ function firstFound(values: readonly unknown[], pathOf: (i: number) => string, a
   return undefined;
 }
 
-function findStray(v: object, path: string, looked: boolean): Found | undefined {
-  const stray = looked ? strayOf(v) : undefined;
+function findStray(v: object, path: string): Found | undefined {
+  const stray = strayOf(v);
   return stray === undefined ? undefined : { path, why: `it has a property ${String(stray)} beside its content` };
 }
 

@@ -19,7 +19,7 @@ import { ValueWriter } from './value-writer.ts';
 //   a NaN                          comes back as NaN, its payload is not kept
 //   a Buffer, any class instance   refused
 //   an accessor, a hidden or symbol-named property, a function, a symbol   refused
-//   properties of an array that are no elements   refused up to 64 elements; longer arrays are not searched for them
+//   properties beside the content  refused on a Map, Set, Date and, when enumerable and named by text, on an array
 
 export { valueFormat } from './value-tags.ts';
 export { ValueReader } from './value-reader.ts';

@@ -2,7 +2,8 @@ import type { Buffer } from 'node:buffer';
 import { viewOf } from './bytes.ts';
 import { SluiceError } from './errors.ts';
 import { valueDepthMax } from './limits.ts';
-import { MutableOwned, markedArray, markedObject, seal, setField } from './owned.ts';
+import { MutableOwned, markedArray, markedObject, seal } from './owned.ts';
+import { setField } from './plain-data.ts';
 import * as tag from './value-tags.ts';
 
 /**
@@ -96,6 +97,14 @@ export class ValueReader {
     if (t === tag.tagText || t === tag.tagText16) return this.#longText(t);
     this.#at--;
     throw this.damaged(`text is expected, byte ${t} begins something else`);
+  }
+
+  /** The text of `writeBinaryString`. */
+  readBinaryString(): string {
+    const length = this.readVarint();
+    this.#need(length);
+    this.#at += length;
+    return this.#bytes.toString('latin1', this.#at - length, this.#at);
   }
 
   /**
@@ -214,6 +223,27 @@ export class ValueReader {
     return this.#bytes.toString('latin1', start, this.#at);
   }
 
+  /** A property name. Names repeat from object to object, so the last ones are remembered instead of made again. */
+  #name(): string {
+    const t = this.#bytes[this.#at];
+    if (t === undefined || (t & 0xe0) !== tag.tagShortText) return this.readString();
+    const length = t & 0x1f;
+    const start = this.#at + 1;
+    const slot = length === 0 ? 0 : (this.#bytes[start]! * 31 + this.#bytes[start + length - 1]! * 7 + length) & (names.length - 1);
+    const known = names[slot]!;
+    if (known.length === length) {
+      let i = 0;
+      while (i < length && known.charCodeAt(i) === this.#bytes[start + i]) i++;
+      if (i === length) {
+        this.#at = start + length;
+        return known;
+      }
+    }
+    this.#at++;
+    names[slot] = this.#shortText(length);
+    return names[slot];
+  }
+
   #longText(t: number): string {
     const length = this.readVarint();
     this.#need(length);
@@ -246,7 +276,7 @@ export class ValueReader {
     this.#checkCount(count, 2, depth);
     const before = this.#mutables;
     const out: Record<string, unknown> = this.#owning ? markedObject() : {};
-    for (let i = 0; i < count; i++) setField(out, this.readString(), this.#read(depth + 1));
+    for (let i = 0; i < count; i++) setField(out, this.#name(), this.#read(depth + 1));
     return this.#owning ? seal(out, this.#mutables !== before) : out;
   }
 
@@ -271,6 +301,8 @@ export class ValueReader {
     return out;
   }
 }
+
+const names: string[] = new Array<string>(256).fill('');
 
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 

@@ -108,6 +108,15 @@ export class ValueWriter {
     this.#writeLongText(s);
   }
 
+  /** Writes a binary string (each character one byte, as an encoded key) as its length and its bytes. */
+  writeBinaryString(s: string): void {
+    this.writeVarint(s.length);
+    this.#room(s.length);
+    if (s.length < 32) for (let i = 0; i < s.length; i++) this.#buffer[this.#at + i] = s.charCodeAt(i);
+    else this.#buffer.write(s, this.#at, s.length, 'latin1');
+    this.#at += s.length;
+  }
+
   /** Forgets what was written and keeps the buffer. */
   reset(): void {
     this.#at = 0;
