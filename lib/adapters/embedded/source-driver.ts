@@ -1,0 +1,164 @@
+// Reads the splits of one source subtask, one after the other, in batches that are cut at fixed record counts of a split, so that a replay
+// makes the same batches and the same watermarks.
+//   D1  A split's position is taken where a batch begins; records of an unfinished batch are read again after a restore.
+//   D2  The watermark is the minimum over the subtask's splits that are not finished; one that was not begun holds it back, so nothing is
+//       late only because its file came later. With one split per subtask this is the split's own watermark.
+//   D3  Splits go to subtask (ordinal mod parallelism), whatever the parallelism was before.
+
+import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from '../../api/source.ts';
+import type { WatermarkStrategy } from '../../api/watermark.ts';
+import { batchRecordsMax, noWatermark, type RecordBatch } from '../../core/batch.ts';
+import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
+
+/** One split as it lies in the checkpoint. */
+export interface StoredSplit {
+  readonly ordinal: number;
+  readonly split: Split;
+  /** `undefined` before the first record. */
+  readonly position: SplitPosition | undefined;
+  readonly hasEnded: boolean;
+  /** Largest event time seen. */
+  readonly largest: number;
+}
+
+interface OwnSplit {
+  readonly ordinal: number;
+  readonly split: Split;
+  position: SplitPosition | undefined;
+  hasEnded: boolean;
+  largest: number;
+}
+
+export type Polled =
+  | { readonly kind: 'records'; readonly batch: RecordBatch; readonly watermark: number | undefined }
+  | { readonly kind: 'watermark'; readonly watermark: number }
+  | { readonly kind: 'nothing' }
+  | { readonly kind: 'ended' };
+
+export interface SourceDriverRequest {
+  readonly source: Source<unknown>;
+  readonly context: SourceContext;
+  readonly watermarks: WatermarkStrategy<unknown> | undefined;
+  readonly side: (tag: string, value: unknown) => void;
+  /** AT_MOST_ONCE: the record index to which a split may be handed out; unlimited otherwise. */
+  readonly allowance: (split: string, index: number) => number;
+}
+
+export class SourceDriver {
+  recordsRead = 0;
+  readonly #request: SourceDriverRequest;
+  readonly #splits: OwnSplit[];
+  #current = 0;
+  #reader: SplitReader<unknown> | undefined;
+  #generator: WatermarkGenerator | undefined;
+  #output: SourceOutput<unknown>;
+  #index = 0;
+  #emitted = noWatermark;
+
+  constructor(request: SourceDriverRequest, splits: readonly StoredSplit[]) {
+    this.#request = request;
+    this.#splits = splits.map((stored) => ({ ...stored }));
+    this.#output = this.#newOutput();
+  }
+
+  stored(): readonly StoredSplit[] {
+    return this.#splits.map(({ ordinal, split, position, hasEnded, largest }) => ({ ordinal, split, position, hasEnded, largest }));
+  }
+
+  /** A promise while nothing can be polled. Rejects when reading failed. */
+  ready(): Promise<void> | undefined {
+    return this.#reader?.ready();
+  }
+
+  poll(): Polled {
+    for (;;) {
+      const split = this.#splits[this.#current];
+      if (split === undefined) return { kind: 'ended' };
+      if (split.hasEnded) {
+        this.#current += 1;
+        continue;
+      }
+      const reader = this.#reader ?? this.#open(split);
+      const polled = this.#pollSplit(split, reader);
+      if (polled !== undefined) return polled;
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#reader?.close();
+    this.#reader = undefined;
+  }
+
+  #open(split: OwnSplit): SplitReader<unknown> {
+    const { source, context, watermarks } = this.#request;
+    const reader = source.open(split.split, split.position, context);
+    this.#reader = reader;
+    this.#index = split.position?.index ?? 0;
+    this.#generator = watermarks === undefined ? undefined : new WatermarkGenerator(watermarks, `source ${context.uid}`, split.largest);
+    return reader;
+  }
+
+  /** @returns `undefined` when the split has ended without records left */
+  #pollSplit(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {
+    const output = this.#output;
+    const full = batchRecordsMax - (this.#index % batchRecordsMax);
+    const allowed = this.#request.allowance(split.split.id, this.#index) - this.#index;
+    const wanted = Math.min(full, allowed);
+    while (output.count < wanted && reader.poll(output, wanted - output.count) > 0);
+    const isCut = output.count === full || reader.hasEnded || output.count === allowed;
+    if (!isCut && !(this.#request.source.isEager && output.count > 0)) return { kind: 'nothing' };
+    return this.#cut(split, reader);
+  }
+
+  #cut(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {
+    const { values, count } = this.#output;
+    const batch: RecordBatch = { values, count, keys: undefined, timestamps: undefined };
+    this.#output = this.#newOutput();
+    this.#generator?.stamp(batch);
+    this.#index += count;
+    this.recordsRead += count;
+    split.position = reader.position();
+    split.largest = this.#generator?.largest ?? noWatermark;
+    if (reader.hasEnded) {
+      split.hasEnded = true;
+      void reader.close();
+      this.#reader = undefined;
+      this.#current += 1;
+    }
+    const watermark = this.#index % batchRecordsMax === 0 || split.hasEnded || this.#request.source.isEager ? this.#watermark() : undefined;
+    if (count > 0) return { kind: 'records', batch, watermark };
+    return watermark === undefined ? undefined : { kind: 'watermark', watermark };
+  }
+
+  #watermark(): number | undefined {
+    const { watermarks } = this.#request;
+    if (watermarks === undefined || watermarks.kind === 'none') return undefined;
+    let minimum = Number.POSITIVE_INFINITY;
+    for (const { hasEnded, largest } of this.#splits) {
+      if (hasEnded) continue;
+      if (largest === noWatermark) return undefined;
+      minimum = Math.min(minimum, largest - watermarks.boundMs - 1);
+    }
+    if (minimum === Number.POSITIVE_INFINITY || minimum <= this.#emitted) return undefined;
+    this.#emitted = minimum;
+    return minimum;
+  }
+
+  /** The watermark that a restored source stands at, so that a replay begins with the event time of the checkpoint. */
+  restoredWatermark(): number | undefined {
+    return this.#watermark();
+  }
+
+  #newOutput(): SourceOutput<unknown> {
+    return { values: [], count: 0, side: (tag, value) => this.#request.side(tag.id, value) };
+  }
+}
+
+/** The splits of one subtask: those of a checkpoint when there are any, else those that the source names now. */
+export function splitsOf(all: readonly StoredSplit[], subtask: number, parallelism: number): readonly StoredSplit[] {
+  return all.filter(({ ordinal }) => ordinal % parallelism === subtask).sort((a, b) => a.ordinal - b.ordinal);
+}
+
+export function freshSplits(splits: readonly Split[]): readonly StoredSplit[] {
+  return splits.map((split, ordinal) => ({ ordinal, split, position: undefined, hasEnded: false, largest: noWatermark }));
+}
