@@ -6,6 +6,7 @@ import type { Output } from './output.ts';
 
 /** What a command is handed. */
 export interface Call {
+  readonly shape: CommandShape;
   readonly arguments: Arguments;
   readonly output: Output;
 }

@@ -21,6 +21,11 @@ function findCommand(words: readonly string[]): { readonly entry: CommandEntry |
   return { entry: undefined, rest: words.slice(leading) };
 }
 
+/** The words in front of a lone `--`: those behind it are the job's. */
+function ownWords(words: readonly string[]): readonly string[] {
+  return words.includes('--') ? words.slice(0, words.indexOf('--')) : words;
+}
+
 async function unknownCommand(words: readonly string[]): Promise<Error> {
   const { notAvailableYet } = await import('./arguments.ts');
   const { nearest } = await import('../core/suggest.ts');
@@ -48,17 +53,17 @@ async function perform(words: readonly string[], output: Output): Promise<number
     return 0;
   }
   const { entry, rest } = findCommand(words);
-  const own = rest.includes('--') ? rest.slice(0, rest.indexOf('--')) : rest;
+  const own = ownWords(rest);
   if (own.includes('--help') || own.includes('-h') || words.length === 0) return await showHelp(words);
   if (entry === undefined) throw rest.length > 0 && !rest[0]!.startsWith('-') ? await unknownCommand(rest) : usageError('no command is given; `sluice --help` lists them');
   const given: Arguments = parseArguments(rest, entry.shape);
   const command = await entry.load();
-  return await command({ arguments: given, output });
+  return await command({ shape: entry.shape, arguments: given, output });
 }
 
 async function main(words: readonly string[]): Promise<void> {
   enableCompileCache();
-  const isSet = (name: string): boolean => words.includes(name);
+  const isSet = (name: string): boolean => ownWords(words).includes(name);
   const output = new Output({ json: isSet('--json'), verbose: isSet('--verbose'), out: process.stdout, err: process.stderr });
   let exitCode: number | undefined;
   const fail = async (error: unknown): Promise<number> => (await import('./failure.ts')).tellFailure(output, error);

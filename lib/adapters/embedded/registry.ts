@@ -1,18 +1,14 @@
-// registry.ts lets a job be found by its name from another process: which directory its checkpoints lie in, also one that was chosen in code,
-// and which process runs it.
-//   N1  An entry is a hint. That a directory has one owner is the business of the lock in it; nothing here is asked for correctness.
+// registry.ts lets a running job be found by its name from another process: which process runs it. Where its checkpoints lie is
+// checkpoint-directory.ts.
+//   N1  An entry is a hint. That a checkpoint directory has one owner is the business of the lock in it.
 //   N2  A process id alone proves nothing, since ids are used again: an entry also holds when that process began, where the system tells.
-//   N3  An entry outlives its run, or the checkpoints of a finished job could not be found.
+//   N3  An entry is taken away by the run that made it; one that was left by a killed run says `gone` when it is looked at.
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-
-/** The directory, below the working directory, in which Sluice keeps what nobody chose a place for. */
-export const homeDirectory = '.sluice';
+import { defaultDirectory } from './checkpoint-directory.ts';
 
 export interface RunEntry {
   readonly job: string;
-  /** Directory of the job's checkpoints; undefined when the run keeps none. */
-  readonly checkpoints: string | undefined;
   readonly pid: number;
   /** When the process began, in the system's own terms; undefined where it does not tell. */
   readonly began: string | undefined;
@@ -21,7 +17,7 @@ export interface RunEntry {
 export type Liveness = 'running' | 'stopped' | 'gone';
 
 function entriesDirectory(workingDirectory: string): string {
-  return join(workingDirectory, homeDirectory, '.runs'); // a job's name begins with no dot, so no job's own directory is in the way
+  return join(workingDirectory, defaultDirectory, '.runs'); // a job's name begins with no dot, so no job's own directory is in the way
 }
 
 function entryPath(workingDirectory: string, job: string): string {
@@ -29,11 +25,11 @@ function entryPath(workingDirectory: string, job: string): string {
 }
 
 /** Notes that this process runs a job. A reader sees the old entry or the new one, never a part. */
-export function registerRun(workingDirectory: string, run: Omit<RunEntry, 'began'>): void {
+export function registerRun(workingDirectory: string, job: string, pid: number): void {
   mkdirSync(entriesDirectory(workingDirectory), { recursive: true });
-  const path = entryPath(workingDirectory, run.job);
-  const draft = `${path}.${run.pid}`;
-  const entry: RunEntry = { ...run, began: processOf(run.pid)?.began };
+  const path = entryPath(workingDirectory, job);
+  const draft = `${path}.${pid}`;
+  const entry: RunEntry = { job, pid, began: processOf(pid)?.began };
   writeFileSync(draft, `${JSON.stringify(entry)}\n`);
   renameSync(draft, path);
 }
@@ -42,13 +38,13 @@ export function registerRun(workingDirectory: string, run: Omit<RunEntry, 'began
 export function forgetRun(workingDirectory: string, job: string, pid: number): void {
   if (findRun(workingDirectory, job)?.pid !== pid) return;
   rmSync(entryPath(workingDirectory, job), { force: true });
-  for (const directory of [entriesDirectory(workingDirectory), join(workingDirectory, homeDirectory)]) {
+  for (const directory of [entriesDirectory(workingDirectory), join(workingDirectory, defaultDirectory)]) {
     if (readdirSync(directory).length > 0) return;
     rmSync(directory, { recursive: true });
   }
 }
 
-/** The newest entry of a job, or undefined. */
+/** The entry of a job, or undefined. */
 export function findRun(workingDirectory: string, job: string): RunEntry | undefined {
   return readEntry(entryPath(workingDirectory, job));
 }
@@ -71,14 +67,9 @@ export function listRuns(workingDirectory: string): readonly RunEntry[] {
 function readEntry(path: string): RunEntry | undefined {
   try {
     const entry = JSON.parse(readFileSync(path, 'utf8')) as Partial<Record<keyof RunEntry, unknown>>;
-    const { job, checkpoints, pid, began } = entry;
-    if (typeof job !== 'string' || typeof pid !== 'number') return undefined;
-    return {
-      job,
-      pid,
-      checkpoints: typeof checkpoints === 'string' ? checkpoints : undefined,
-      began: typeof began === 'string' ? began : undefined,
-    };
+    const { job, pid, began } = entry;
+    if (typeof job !== 'string' || !Number.isSafeInteger(pid) || (pid as number) < 1) return undefined; // 0 and below would be groups
+    return { job, pid: pid as number, began: typeof began === 'string' ? began : undefined };
   } catch {
     return undefined;
   }

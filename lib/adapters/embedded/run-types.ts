@@ -1,6 +1,7 @@
 // What the command line and the simulator say to the embedded runtime, and what it tells them while it runs.
 
 import type { Job } from '../../api/job.ts';
+import type { RestartStrategy } from '../../api/restart-strategy.ts';
 import type { Clock, FileSystem, Random, Scheduler } from '../../core/ports.ts';
 
 export interface EmbeddedPorts {
@@ -34,6 +35,8 @@ export interface GlobalSettings {
   readonly numRetained?: number;
   /** `parallelism.default` */
   readonly parallelism?: number;
+  /** `restart-strategy.*` */
+  readonly restartStrategy?: RestartStrategy;
   /** `pipeline.max-parallelism` */
   readonly maxParallelism?: number;
 }

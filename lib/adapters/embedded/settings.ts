@@ -6,6 +6,9 @@
 import { parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { nearest } from '../../core/suggest.ts';
+import type { JobDefaults } from '../../api/options.ts';
+import { variableOf } from '../../api/params.ts';
+import { RestartStrategies, type RestartStrategy } from '../../api/restart-strategy.ts';
 import type { GlobalSettings } from './run-types.ts';
 
 /** A setting as it was written, and where. */
@@ -64,20 +67,66 @@ const readers: Readonly<Record<string, Read>> = {
   },
 };
 
+/** What the names below `restart-strategy` gather, before the kind tells which of them count. */
+interface RestartParts {
+  kind?: (typeof restartKinds)[number];
+  attempts?: number;
+  delayMs?: number;
+  maxFailures?: number;
+  intervalMs?: number;
+  initialMs?: number;
+  maxMs?: number;
+  multiplier?: number;
+  resetAfterMs?: number;
+  jitter?: number;
+}
+
+const restartKinds = ['none', 'fixed-delay', 'failure-rate', 'exponential-delay'] as const;
+
+const restartReaders: Readonly<Record<string, (into: RestartParts, text: string, name: string) => void>> = {
+  'restart-strategy.type': (into, text, name) => {
+    into.kind = oneOf(name, ['off', 'disable'].includes(text) ? 'none' : text.replaceAll('_', '-'), restartKinds);
+  },
+  'restart-strategy.fixed-delay.attempts': (into, text, name) => {
+    into.attempts = wholeNumber(name, text, 1, countMax);
+  },
+  'restart-strategy.fixed-delay.delay': (into, text, name) => {
+    into.delayMs = duration(name, text, 0);
+  },
+  'restart-strategy.failure-rate.max-failures-per-interval': (into, text, name) => {
+    into.maxFailures = wholeNumber(name, text, 1, countMax);
+  },
+  'restart-strategy.failure-rate.failure-rate-interval': (into, text, name) => {
+    into.intervalMs = duration(name, text, 1);
+  },
+  'restart-strategy.failure-rate.delay': (into, text, name) => {
+    into.delayMs = duration(name, text, 0);
+  },
+  'restart-strategy.exponential-delay.initial-backoff': (into, text, name) => {
+    into.initialMs = duration(name, text, 1);
+  },
+  'restart-strategy.exponential-delay.max-backoff': (into, text, name) => {
+    into.maxMs = duration(name, text, 1);
+  },
+  'restart-strategy.exponential-delay.backoff-multiplier': (into, text, name) => {
+    into.multiplier = decimal(name, text);
+  },
+  'restart-strategy.exponential-delay.reset-backoff-threshold': (into, text, name) => {
+    into.resetAfterMs = duration(name, text, 1);
+  },
+  'restart-strategy.exponential-delay.jitter-factor': (into, text, name) => {
+    into.jitter = decimal(name, text);
+  },
+};
+
 /** Names that matter only to what this version refuses anyway, so that one file serves several versions. */
 const withoutEffectYet = ['state.savepoints.dir', 'state.backend.rocksdb.localdir', 'state.backend.local-recovery', 'state.backend.incremental'];
 
 /** Every name that is understood. */
-export const settingNames: readonly string[] = [...Object.keys(readers), ...withoutEffectYet];
+export const settingNames: readonly string[] = [...Object.keys(readers), ...Object.keys(restartReaders), ...withoutEffectYet];
 
 export function isSettingName(name: string): boolean {
   return settingNames.includes(name);
-}
-
-/** The environment variable of a setting or parameter: `state.checkpoints.dir` is `SLUICE_STATE_CHECKPOINTS_DIR`. */
-export function variableOf(name: string): string {
-  const words = name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replace(/[^A-Za-z0-9]+/g, '_');
-  return `SLUICE_${words.toUpperCase()}`;
 }
 
 /**
@@ -87,12 +136,56 @@ export function variableOf(name: string): string {
  */
 export function readSettings(given: ReadonlyMap<string, GivenSetting>): GlobalSettings {
   const settings: Mutable<GlobalSettings> = {};
+  const restart: RestartParts = {};
   for (const [name, { text, origin }] of given) {
-    const read = Object.hasOwn(readers, name) ? readers[name] : undefined;
-    if (read !== undefined) read(settings, text.trim(), `${name} (${origin})`);
-    else if (!withoutEffectYet.includes(name)) throw unknownSetting(name, origin);
+    const place = `${name} (${origin})`;
+    if (Object.hasOwn(readers, name)) readers[name]!(settings, text.trim(), place);
+    else if (Object.hasOwn(restartReaders, name)) {
+      // A delay of the kind that was not chosen must not become that of the chosen one, so only the chosen kind's names are read.
+      if (isOfChosenRestart(name, given)) restartReaders[name]!(restart, text.trim(), place);
+    } else if (!withoutEffectYet.includes(name)) throw unknownSetting(name, origin);
   }
+  const strategy = restartStrategyOf(restart);
+  if (strategy !== undefined) settings.restartStrategy = strategy;
   return settings;
+}
+
+function isOfChosenRestart(name: string, given: ReadonlyMap<string, GivenSetting>): boolean {
+  const kind = given.get('restart-strategy.type')?.text.trim().replaceAll('_', '-');
+  return name === 'restart-strategy.type' || name.startsWith(`restart-strategy.${kind}.`);
+}
+
+function restartStrategyOf(parts: RestartParts): RestartStrategy | undefined {
+  if (parts.kind === undefined) return undefined;
+  try {
+    switch (parts.kind) {
+      case 'none':
+        return RestartStrategies.none();
+      case 'fixed-delay':
+        return RestartStrategies.fixedDelay({ attempts: parts.attempts ?? 1, delay: parts.delayMs ?? 1_000 });
+      case 'failure-rate':
+        return RestartStrategies.failureRate({
+          maxFailures: parts.maxFailures ?? 1,
+          interval: parts.intervalMs ?? 60_000,
+          delay: parts.delayMs ?? 1_000,
+        });
+      case 'exponential-delay':
+        return RestartStrategies.exponentialDelay({
+          ...(parts.initialMs === undefined ? {} : { initial: parts.initialMs }),
+          ...(parts.maxMs === undefined ? {} : { max: parts.maxMs }),
+          ...(parts.multiplier === undefined ? {} : { multiplier: parts.multiplier }),
+          ...(parts.resetAfterMs === undefined ? {} : { resetAfter: parts.resetAfterMs }),
+          ...(parts.jitter === undefined ? {} : { jitter: parts.jitter }),
+        });
+    }
+  } catch (error) {
+    throw invalid(`restart-strategy.${parts.kind}`, error instanceof Error ? error.message : String(error), parts.kind);
+  }
+}
+
+/** The settings as defaults of a job, and the parallelism that was asked for on the command line. */
+export function defaultsOf(settings: GlobalSettings, forcedParallelism: number | undefined): JobDefaults {
+  return { ...settings, forcedParallelism };
 }
 
 /** @param others  further names that could have been meant, such as parameters of the job */
@@ -124,6 +217,11 @@ function wholeNumber(name: string, text: string, min: number, max: number): numb
   const n = Number(text);
   if (!/^[0-9]+$/.test(text) || n < min || n > max) throw invalid(name, `'${text}' is not a whole number from ${min} to ${max}`, text);
   return n;
+}
+
+function decimal(name: string, text: string): number {
+  if (!/^[0-9]+(\.[0-9]+)?$/.test(text)) throw invalid(name, `'${text}' is not a number such as 1.5`, text);
+  return Number(text);
 }
 
 function duration(name: string, text: string, minMs: number): number {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { type GivenSetting, readSettings, settingNames, unknownSetting, variableOf } from '../../../../lib/adapters/embedded/settings.ts';
+import { type GivenSetting, readSettings, settingNames, unknownSetting } from '../../../../lib/adapters/embedded/settings.ts';
+import { variableOf } from '../../../../lib/api/params.ts';
 
 const given = (values: Record<string, string>): ReadonlyMap<string, GivenSetting> =>
   new Map(Object.entries(values).map(([name, text]) => [name, { text, origin: 'sluice.yaml' }]));
@@ -75,13 +76,23 @@ describe('settings from outside', () => {
     expect(new Set(settingNames.map(variableOf)).size).toBe(settingNames.length);
   });
 
-  test('a variable is the name in upper snake case', () => {
-    expect(['state.checkpoints.dir', 'input', 'input-file', 'inputFile', 'input_file'].map(variableOf)).toEqual([
-      'SLUICE_STATE_CHECKPOINTS_DIR',
-      'SLUICE_INPUT',
-      'SLUICE_INPUT_FILE',
-      'SLUICE_INPUT_FILE',
-      'SLUICE_INPUT_FILE',
-    ]);
+  test('a restart strategy takes the parts of its own kind only', () => {
+    const parts = {
+      'restart-strategy.fixed-delay.attempts': '5',
+      'restart-strategy.fixed-delay.delay': '2s',
+      'restart-strategy.failure-rate.delay': '9s',
+    };
+    expect(read({ 'restart-strategy.type': 'fixed-delay', ...parts })).toEqual({
+      restartStrategy: { kind: 'fixedDelay', attempts: 5, delayMs: 2_000 },
+    });
+    expect(read({ 'restart-strategy.type': 'off', ...parts })).toEqual({ restartStrategy: { kind: 'none' } });
+    expect(read(parts)).toEqual({});
+    expect(read({ 'restart-strategy.type': 'failure_rate', ...parts }).restartStrategy).toMatchObject({ kind: 'failureRate', delayMs: 9_000 });
+  });
+
+  test('a restart strategy that contradicts itself is refused', () => {
+    const bounds = { 'restart-strategy.exponential-delay.initial-backoff': '10 s', 'restart-strategy.exponential-delay.max-backoff': '1 s' };
+    expect(() => read({ 'restart-strategy.type': 'exponential-delay', ...bounds })).toThrow('restart-strategy.exponential-delay');
+    expect(() => read({ 'restart-strategy.type': 'sometimes' })).toThrow("'sometimes' is not one of none, fixed-delay");
   });
 });

@@ -1,0 +1,75 @@
+// `sluice cancel NAME`: asks the process that runs the job to cancel it, and waits until that process has ended. The job's own clean-up
+// setting decides what becomes of its checkpoints.
+import { liveOwner } from '../adapters/embedded/attempt-directory.ts';
+import { findRoot } from '../adapters/embedded/checkpoint-directory.ts';
+import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
+import { findRun, type Liveness, listRuns, livenessOf, type RunEntry } from '../adapters/embedded/registry.ts';
+import { systemClock } from '../adapters/embedded/system-clock.ts';
+import { SluiceError } from '../core/errors.ts';
+import { nearest } from '../core/suggest.ts';
+import type { Command } from './commands.ts';
+import { loadConfiguration } from './configuration.ts';
+import { pidOfOwner } from './ports.ts';
+
+const lookEveryMs = 50;
+const sayEveryMs = 5_000;
+
+export const cancel: Command = async ({ arguments: given, output }) => {
+  const job = given.positionals[0]!;
+  const directory = process.cwd();
+  const { settings } = await loadConfiguration({ directory, variables: process.env, set: given.flags.get('set') ?? [] });
+  const root = await findRoot(nodeFileSystem, job, settings.checkpointsDirectory, directory);
+  const entry = findRun(directory, job) ?? (root === undefined ? undefined : await ownerOf(job, root));
+  if (entry === undefined && root === undefined) throw unknownJob(job, directory);
+  if (entry === undefined || livenessOf(entry) === 'gone') {
+    output.text(`${job} is not running`);
+    output.object({ job, state: 'not-running' });
+    return 0;
+  }
+
+  askToCancel(entry);
+  output.note(`${job} is asked to cancel; waiting for process ${entry.pid}`);
+  await waitUntilGone(entry, (liveness) => output.note(`still waiting for process ${entry.pid}${liveness === 'stopped' ? stoppedHint : ''}`));
+  output.text(`${job} is cancelled`);
+  output.object({ job, state: 'cancelled', pid: entry.pid });
+  return 0;
+};
+
+const stoppedHint = ', which is stopped: it cancels when it is continued, or a new run may take its directory by --take-over';
+
+function askToCancel({ job, pid }: RunEntry): void {
+  try {
+    process.kill(pid, 'SIGTERM');
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ESRCH') return; // it has ended by itself in the meantime
+    throw new SluiceError('CANCEL_REFUSED', { message: `process ${pid} cannot be asked to cancel`, next: 'fix-the-command', cause, job });
+  }
+}
+
+/** The owner of a checkpoint directory that another working directory's run registered, as the lock in it says. */
+async function ownerOf(job: string, root: string): Promise<RunEntry | undefined> {
+  const pid = pidOfOwner(await liveOwner(nodeFileSystem, root));
+  return pid === undefined ? undefined : { job, pid, began: undefined };
+}
+
+async function waitUntilGone(entry: RunEntry, say: (liveness: Liveness) => void): Promise<void> {
+  let saidAt = performance.now();
+  for (let liveness = livenessOf(entry); liveness !== 'gone'; liveness = livenessOf(entry)) {
+    await systemClock.sleep(lookEveryMs).done;
+    if (performance.now() - saidAt < sayEveryMs) continue;
+    saidAt = performance.now();
+    say(liveness);
+  }
+}
+
+function unknownJob(job: string, directory: string): SluiceError {
+  const running = listRuns(directory).map((run) => run.job);
+  const meant = nearest(job, running);
+  const hint = meant !== undefined ? `; did you mean '${meant}'?` : running.length > 0 ? `; registered are ${running.join(', ')}` : '';
+  return new SluiceError('JOB_UNKNOWN', {
+    message: `no job named '${job}' runs or has run from here${hint}`,
+    next: 'fix-the-command',
+    advice: 'call it in the directory in which the job was started, or say where its checkpoints are by --set state.checkpoints.dir=…',
+    job,
+  });
+}

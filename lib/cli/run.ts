@@ -1,0 +1,87 @@
+// `sluice run FILE`: builds the job, runs it in this process, shows how it goes and what came out.
+import { noteRoot } from '../adapters/embedded/checkpoint-directory.ts';
+import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
+import { runJob } from '../adapters/embedded/run.ts';
+import { forgetRun, registerRun } from '../adapters/embedded/registry.ts';
+import type { EmbeddedPorts, RunEvent, RunRequest, RunResult } from '../adapters/embedded/run-types.ts';
+import type { Call, Command } from './commands.ts';
+import { exitCodes, tellFailure } from './failure.ts';
+import { type JobCall, prepareJob } from './job-call.ts';
+import { embeddedPorts, ownerOfProcess } from './ports.ts';
+import { countText, Reporter } from './progress.ts';
+import { checkpointingIsOff } from './notices.ts';
+import type { Output } from './output.ts';
+import { cancelOnSignals } from './signals.ts';
+
+export const run: Command = async (call: Call): Promise<number> => {
+  const { output } = call;
+  const prepared = await prepareJob(call);
+  const job = prepared.job.name;
+  const isKeeping = prepared.description.settings.checkpoints !== undefined;
+  const reporter = new Reporter(output, () => performance.now());
+  if (!isKeeping) reporter.report({ kind: 'notice', message: checkpointingIsOff });
+
+  const cancellation = cancelOnSignals((signal) => output.note(`${signal}: cancelling ${job}; once more ends the process at once`));
+  const report = (event: RunEvent): void => {
+    reporter.report(event);
+    if (event.kind === 'started') void register(output, job, isKeeping ? event.directory : undefined);
+  };
+  const began = performance.now();
+  try {
+    const result = await runJob(embeddedPorts(), requestOf(call, prepared, cancellation.signal, report));
+    tellResult(output, job, result);
+    return result.state === 'cancelled' ? cancellation.exitCode() : exitCodes.done;
+  } catch (error) {
+    return tellFailure(output, error, { job, seconds: (performance.now() - began) / 1_000 });
+  } finally {
+    cancellation.end();
+    forgetRun(process.cwd(), job, process.pid);
+  }
+};
+
+function requestOf(call: Call, prepared: JobCall, cancel: AbortSignal, report: (event: RunEvent) => void): RunRequest {
+  const { flags } = call.arguments;
+  const from = flags.get('from')?.[0];
+  return {
+    job: prepared.job,
+    params: prepared.params,
+    global: prepared.settings,
+    ...(prepared.parallelism === undefined ? {} : { parallelism: prepared.parallelism }),
+    ...(from === undefined ? {} : { from }),
+    takeOver: flags.has('take-over'),
+    allowNonRestoredState: flags.has('allow-non-restored-state'),
+    print: (line) => call.output.printed(line),
+    report,
+    cancel,
+    owner: ownerOfProcess(process.pid),
+  };
+}
+
+/** Being found by name is a convenience: a working directory that cannot be written must not stop a job. */
+async function register(output: Output, job: string, root: string | undefined): Promise<void> {
+  try {
+    registerRun(process.cwd(), job, process.pid);
+    if (root !== undefined) await noteRoot(nodeFileSystem, job, root, process.cwd());
+  } catch (error) {
+    output.note(`${job} cannot be found by its name: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}
+
+function tellResult(output: Output, job: string, result: RunResult): void {
+  const { state, recordsIn, recordsOut, seconds, lastCheckpoint, accumulators, counters } = result;
+  output.status('');
+  output.note(summaryOf(job, result));
+  for (const [name, value] of Object.entries({ ...counters, ...accumulators })) {
+    if (value !== 0) output.note(`  ${name}: ${typeof value === 'number' ? countText(value) : String(value)}`);
+  }
+  const own = { job, state, events: recordsIn, seconds, recordsOut, lastCheckpoint, counters };
+  // An accumulator with the name of one of our fields goes by a longer name, because scripts rely on ours.
+  const further = Object.entries(accumulators).map(([name, value]) => [Object.hasOwn(own, name) ? `accumulator.${name}` : name, value] as const);
+  output.object({ ...own, ...Object.fromEntries(further) });
+}
+
+function summaryOf(job: string, { state, recordsIn, recordsOut, seconds, lastCheckpoint }: RunResult): string {
+  if (state === 'already-finished') return `${job} had finished before; nothing was run`;
+  const checkpoint = lastCheckpoint === undefined ? '' : `, last checkpoint ${lastCheckpoint}`;
+  return `${job} ${state} after ${seconds.toFixed(1)} s: ${countText(recordsIn)} records in, ${countText(recordsOut)} out${checkpoint}`;
+}

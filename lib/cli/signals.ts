@@ -1,0 +1,34 @@
+// signals.ts turns SIGINT and SIGTERM into a cancellation that the job carries out in its own time, and a second one into the end.
+import { exitCodes } from './failure.ts';
+
+export interface Cancellation {
+  readonly signal: AbortSignal;
+  /** The exit code of a run that was cancelled, by the signal that came. */
+  exitCode(): number;
+  /** Leaves signals to Node again. */
+  end(): void;
+}
+
+const codes = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated } as const;
+
+/** @param told  called at the first signal */
+export function cancelOnSignals(told: (signal: keyof typeof codes) => void): Cancellation {
+  const controller = new AbortController();
+  let first: keyof typeof codes | undefined;
+  const handle = (signal: keyof typeof codes): void => {
+    if (first !== undefined) process.exit(codes[signal]);
+    first = signal;
+    controller.abort();
+    told(signal);
+  };
+  process.on('SIGINT', handle);
+  process.on('SIGTERM', handle);
+  return {
+    signal: controller.signal,
+    exitCode: () => codes[first ?? 'SIGINT'],
+    end() {
+      process.off('SIGINT', handle);
+      process.off('SIGTERM', handle);
+    },
+  };
+}
