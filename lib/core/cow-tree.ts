@@ -13,6 +13,7 @@ const mergeBelow = 8; // a node this small joins a neighbour, when both fit with
 const mergedMax = 24;
 
 class Leaf<V> {
+  readonly isLeaf = true;
   readonly token: number;
   readonly keys: string[];
   readonly values: V[];
@@ -25,6 +26,7 @@ class Leaf<V> {
 }
 
 class Inner<V> {
+  readonly isLeaf = false;
   readonly token: number;
   /** One less than there are children. */
   readonly keys: string[];
@@ -162,21 +164,21 @@ export class CowTree<V> extends ReadonlyCowTree<V> {
 
   #writable(node: Node<V>): Node<V> {
     if (node.token === this.#token) return node;
-    return node instanceof Leaf
+    return node.isLeaf
       ? new Leaf(this.#token, node.keys.slice(), node.values.slice())
       : new Inner(this.#token, node.keys.slice(), node.children.slice());
   }
 
   /** Puts an entry below a writable node; the right half when the node had to be split. */
   #insert(node: Node<V>, key: string, value: V): Split<V> | undefined {
-    if (node instanceof Leaf) return this.#insertIntoLeaf(node, key, value);
+    if (node.isLeaf) return this.#insertIntoLeaf(node, key, value);
     const i = upperBound(node.keys, key);
     const child = this.#writable(node.children[i]!);
     node.children[i] = child;
     const split = this.#insert(child, key, value);
     if (split === undefined) return undefined;
-    node.keys.splice(i, 0, split.key);
-    node.children.splice(i + 1, 0, split.right);
+    insertAt(node.keys, i, split.key);
+    insertAt(node.children, i + 1, split.right);
     if (node.children.length <= fanOut) return undefined;
     const half = splitPoint(node.children.length, i === node.keys.length - 1);
     const children = node.children.splice(half);
@@ -191,13 +193,8 @@ export class CowTree<V> extends ReadonlyCowTree<V> {
       return undefined;
     }
     this.count++;
-    if (i === leaf.keys.length) {
-      leaf.keys.push(key);
-      leaf.values.push(value);
-    } else {
-      leaf.keys.splice(i, 0, key);
-      leaf.values.splice(i, 0, value);
-    }
+    insertAt(leaf.keys, i, key);
+    insertAt(leaf.values, i, value);
     if (leaf.keys.length <= fanOut) return undefined;
     const half = splitPoint(leaf.keys.length, i === leaf.keys.length - 1);
     const right = new Leaf(this.#token, leaf.keys.splice(half), leaf.values.splice(half));
@@ -209,15 +206,15 @@ export class CowTree<V> extends ReadonlyCowTree<V> {
     let root = this.#writable(this.root!);
     this.#removeBelow(root, key);
     this.count--;
-    while (root instanceof Inner && root.children.length === 1) root = root.children[0]!;
+    while (!root.isLeaf && root.children.length === 1) root = root.children[0]!;
     this.root = this.count === 0 ? undefined : root;
   }
 
   #removeBelow(node: Node<V>, key: string): void {
-    if (node instanceof Leaf) {
+    if (node.isLeaf) {
       const at = lowerBound(node.keys, key);
-      node.keys.splice(at, 1);
-      node.values.splice(at, 1);
+      removeAt(node.keys, at);
+      removeAt(node.values, at);
       return;
     }
     const i = upperBound(node.keys, key);
@@ -226,8 +223,8 @@ export class CowTree<V> extends ReadonlyCowTree<V> {
     this.#removeBelow(child, key);
     const left = sizeOf(child);
     if (left === 0) {
-      node.children.splice(i, 1);
-      if (node.keys.length > 0) node.keys.splice(Math.max(0, i - 1), 1);
+      removeAt(node.children, i);
+      if (node.keys.length > 0) removeAt(node.keys, Math.max(0, i - 1));
     } else if (left < mergeBelow && node.children.length > 1) {
       this.#merge(node, i > 0 ? i - 1 : 0);
     }
@@ -239,7 +236,7 @@ export class CowTree<V> extends ReadonlyCowTree<V> {
     if (sizeOf(node.children[i]!) + sizeOf(right) > mergedMax) return;
     const left = this.#writable(node.children[i]!);
     const between = node.keys[i]!;
-    if (left instanceof Leaf) {
+    if (left.isLeaf) {
       left.keys.push(...right.keys);
       left.values.push(...(right as Leaf<V>).values);
     } else {
@@ -247,13 +244,25 @@ export class CowTree<V> extends ReadonlyCowTree<V> {
       left.children.push(...(right as Inner<V>).children);
     }
     node.children[i] = left;
-    node.children.splice(i + 1, 1);
-    node.keys.splice(i, 1);
+    removeAt(node.children, i + 1);
+    removeAt(node.keys, i);
   }
 }
 
+/** `splice` without its cost: the arrays are short, and it would make one more each time. */
+function insertAt<T>(array: T[], at: number, item: T): void {
+  array.push(item);
+  for (let i = array.length - 1; i > at; i--) array[i] = array[i - 1]!;
+  array[at] = item;
+}
+
+function removeAt<T>(array: T[], at: number): void {
+  for (let i = at + 1; i < array.length; i++) array[i - 1] = array[i]!;
+  array.pop();
+}
+
 function sizeOf<V>(node: Node<V>): number {
-  return node instanceof Leaf ? node.keys.length : node.children.length;
+  return node.isLeaf ? node.keys.length : node.children.length;
 }
 
 /** The middle, or, when entries arrive in order, the end: full nodes instead of half empty ones. */
@@ -287,18 +296,18 @@ function upperBound(keys: readonly string[], key: string): number {
 
 function leafOf<V>(root: Node<V> | undefined, key: string): Leaf<V> | undefined {
   let node = root;
-  while (node instanceof Inner) node = node.children[upperBound(node.keys, key)]!;
+  while (node !== undefined && !node.isLeaf) node = node.children[upperBound(node.keys, key)]!;
   return node;
 }
 
 function firstLeaf<V>(root: Node<V> | undefined): Leaf<V> | undefined {
   let node = root;
-  while (node instanceof Inner) node = node.children[0]!;
+  while (node !== undefined && !node.isLeaf) node = node.children[0]!;
   return node;
 }
 
 function visitAll<V>(node: Node<V>, visit: (value: V, key: string) => void): void {
-  if (node instanceof Inner) for (const child of node.children) visitAll(child, visit);
+  if (!node.isLeaf) for (const child of node.children) visitAll(child, visit);
   else for (let i = 0; i < node.keys.length; i++) visit(node.values[i]!, node.keys[i]!);
 }
 
@@ -306,7 +315,7 @@ function* walk<V>(root: Node<V> | undefined, from: string): Generator<[string, V
   const path: { readonly node: Inner<V>; next: number }[] = [];
   let node = root;
   let i = 0;
-  while (node instanceof Inner) {
+  while (node !== undefined && !node.isLeaf) {
     const child = upperBound(node.keys, from);
     path.push({ node, next: child + 1 });
     node = node.children[child]!;
@@ -324,7 +333,7 @@ function nextLeaf<V>(path: { readonly node: Inner<V>; next: number }[]): Leaf<V>
   const last = path.at(-1);
   if (last === undefined) return undefined;
   let node = last.node.children[last.next++]!;
-  while (node instanceof Inner) {
+  while (!node.isLeaf) {
     path.push({ node, next: 1 });
     node = node.children[0]!;
   }
