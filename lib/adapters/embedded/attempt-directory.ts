@@ -10,6 +10,7 @@
 // What lies in the directory is the storage's business (checkpoint/storage.ts).
 
 import { dirname, join } from 'node:path';
+import { attemptName, generationOfName } from '../../checkpoint/layout.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { FileLock, FileSystem } from '../../core/ports.ts';
 
@@ -36,19 +37,6 @@ export interface AttemptRequest {
   readonly takeOver?: boolean;
 }
 
-const prefix = 'attempt-';
-
-/** `attempt-<generation>` */
-export function attemptName(generation: number): string {
-  return `${prefix}${generation}`;
-}
-
-/** The generation of an attempt's directory name; `undefined` for any other name. */
-export function generationOf(name: string): number | undefined {
-  const digits = /^attempt-([1-9][0-9]{0,14})$/.exec(name)?.[1];
-  return digits === undefined ? undefined : Number(digits);
-}
-
 function lockPath(directory: string, generation: number): string {
   return join(directory, `owner-${generation}.lock`);
 }
@@ -57,7 +45,7 @@ function lockPath(directory: string, generation: number): string {
 export async function newestGeneration(files: FileSystem, root: string): Promise<number> {
   try {
     const entries = await files.list(root);
-    return entries.reduce((newest, e) => Math.max(newest, generationOf(e.name) ?? 0), 0);
+    return entries.reduce((newest, e) => Math.max(newest, generationOfName(e.name) ?? 0), 0);
   } catch (e) {
     if (codeOf(e) === 'ENOENT') return 0;
     throw e;

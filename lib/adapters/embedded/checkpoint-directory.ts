@@ -1,6 +1,6 @@
 // checkpoint-directory.ts owns where checkpoints of a job lie on this machine, and how a command finds them by the job's name.
 //   P1  `<state.checkpoints.dir>/<job>/` is the root of a job; without a setting `.sluice/<job>/` of the working directory.
-//   P2  A run notes its root under `.sluice/roots/<job>` of its working directory, so that a directory chosen in code is found by name too.
+//   P2  A run notes its root under `.sluice/.roots/<job>` of its working directory, so that a directory chosen in code is found by name too.
 
 import { isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -52,7 +52,7 @@ export function checkpointRoot(job: string, directory: string | undefined, worki
 }
 
 function notePath(job: string, workingDirectory: string): string {
-  return join(workingDirectory, defaultDirectory, 'roots', directoryNameOf(job));
+  return join(workingDirectory, defaultDirectory, '.roots', directoryNameOf(job));
 }
 
 /** Notes the root of a job that begins to run, when it is not where it would be looked for anyway. */
@@ -62,7 +62,7 @@ export async function noteRoot(files: FileSystem, job: string, root: string, wor
     await files.removeFile(note).catch(() => 'absent');
     return;
   }
-  await files.createDirectoryTree(join(workingDirectory, defaultDirectory, 'roots'));
+  await files.createDirectoryTree(join(workingDirectory, defaultDirectory, '.roots'));
   const temporary = `${note}~`;
   await files.removeFile(temporary);
   const file = await files.createFile(temporary);

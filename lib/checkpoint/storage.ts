@@ -1,0 +1,316 @@
+// storage.ts writes checkpoints below one attempt's directory. It decides nothing: the coordinator says what begins, completes and goes.
+//   S1  A number is durable before anything is written under it, and never used twice, also not after a restore (`numbers`).
+//   S2  `_metadata` is written last, under another name first, when every file and directory it refers to is durable; its rename is the
+//       moment at which the checkpoint is complete. To remove a checkpoint, `_metadata` goes first.
+//   S3  What a checkpoint that was given up still writes lands nowhere: `discard` waits for writes under way and refuses later ones.
+//   S4  Transactions are noted before they are prepared, and stay noted until a checkpoint of a higher or the same number is complete: that one
+//       lists what is still unconfirmed.
+//   S5  After `sweep`, what lies in the directory is what retained checkpoints refer to, checkpoints under way, and notes (S4).
+
+import { join } from 'node:path';
+import type { CheckpointMode } from '../api/options.ts';
+import { equalBytes } from '../core/bytes.ts';
+import { isSluiceError } from '../core/errors.ts';
+import type { FileSystem } from '../core/ports.ts';
+import { type Announcement, announcementsAbove, removeAnnouncements, writeAnnouncement } from './announcements.ts';
+import {
+  type BackendKind,
+  type CheckpointMetadata,
+  type CheckpointTrigger,
+  type OperatorHandle,
+  type OperatorParallelism,
+  type SubtaskHandle,
+  stateBytesOf,
+} from './handles.ts';
+import { announcedName, checkpointOfName, checkpointPath, metadataName, stateFileName, undoneName } from './layout.ts';
+import { decodeMetadata, encodeMetadata } from './metadata.ts';
+import { readNumbers, writeNumbers } from './numbers.ts';
+import {
+  type CheckpointRef,
+  type CheckpointSummary,
+  checkpointDirectoryOf,
+  completedNumbers,
+  type Loaded,
+  type LoadedCheckpoint,
+  listCheckpoints,
+  loadCheckpoint,
+  loadLatest,
+} from './reading.ts';
+import { type RestoreTarget, type SinkTransaction, transactionsOf } from './redistribute.ts';
+import { readSubtask } from './restore.ts';
+import { readSealed, writeSealed } from './sealed.ts';
+import type { SubtaskRestore, SubtaskSnapshot } from './snapshot.ts';
+import { givenUp, writeState } from './state-file.ts';
+
+export interface StorageOptions {
+  readonly files: FileSystem;
+  /** The attempt's directory. */
+  readonly path: string;
+  readonly job: string;
+  readonly generation: number;
+  readonly backend: { readonly kind: BackendKind; readonly stateBytesMax?: number };
+}
+
+export interface CompletionInfo {
+  readonly timestamp: number;
+  readonly trigger: CheckpointTrigger;
+  readonly durationMs: number;
+  readonly mode: CheckpointMode;
+  readonly planHash: string;
+  readonly isFinished: boolean;
+  readonly operators: readonly OperatorParallelism[];
+}
+
+/** A checkpoint under way: who still writes for it, and whether it was given up. */
+interface Open {
+  isGivenUp: boolean;
+  readonly writes: Set<Promise<unknown>>;
+}
+
+export class CheckpointStorage {
+  readonly path: string;
+  readonly #files: FileSystem;
+  readonly #options: StorageOptions;
+  readonly #open: Map<number, Open> = new Map();
+  #highest = 0;
+  #announcements = 0;
+
+  constructor(options: StorageOptions) {
+    this.#options = options;
+    this.#files = options.files;
+    this.path = options.path;
+  }
+
+  /**
+   * To be called once, before anything else: reads how far numbers have been used and removes what earlier attempts did not finish.
+   * @throws SluiceError `CHECKPOINT_DAMAGED` when `numbers` cannot be read
+   */
+  async open(): Promise<void> {
+    await this.#files.createDirectory(join(this.path, announcedName));
+    await this.#files.syncDirectory(this.path);
+    this.#highest = await readNumbers(this.#files, this.path);
+    await this.#removeUnfinished();
+  }
+
+  /** Takes the next number. It becomes durable with `begin`. */
+  nextNumber(): number {
+    this.#highest++;
+    return this.#highest;
+  }
+
+  /** Makes numbers go on above `checkpoint`: that of a checkpoint from elsewhere, which was restored. */
+  continueAbove(checkpoint: number): void {
+    this.#highest = Math.max(this.#highest, checkpoint);
+  }
+
+  /** Makes the number durable (S1) and room for state. To be called in order of numbers, one at a time. */
+  async begin(checkpoint: number): Promise<void> {
+    this.#open.set(checkpoint, { isGivenUp: false, writes: new Set() });
+    await this.#writing(checkpoint, async () => {
+      await writeNumbers(this.#files, this.path, checkpoint);
+      await this.#files.createDirectory(checkpointPath(this.path, checkpoint));
+    });
+  }
+
+  /**
+   * Stores what one subtask contributes; durable when it resolves.
+   * @throws SluiceError `STATE_TOO_LARGE`; `CHECKPOINT_GIVEN_UP` when the checkpoint is over
+   */
+  storeSubtask(checkpoint: number, snapshot: SubtaskSnapshot): Promise<SubtaskHandle> {
+    return this.#writing(checkpoint, async (open) => {
+      const { backend, job } = this.#options;
+      const inlineLimit =
+        backend.kind === 'memory'
+          ? { bytesMax: backend.stateBytesMax ?? Number.MAX_SAFE_INTEGER, place: { job, subtask: snapshot.subtask } }
+          : undefined;
+      const operators = [];
+      for (const [index, operator] of snapshot.operators.entries()) {
+        operators.push(
+          await writeState(operator, {
+            files: this.#files,
+            directory: checkpointPath(this.path, checkpoint),
+            name: stateFileName(snapshot.stage, snapshot.subtask, index),
+            inlineLimit,
+            isGivenUp: () => open.isGivenUp,
+          }),
+        );
+      }
+      const bytes = operators.reduce((sum, o) => sum + sizeOf(o), 0);
+      return { stage: snapshot.stage, subtask: snapshot.subtask, operators, bytes };
+    });
+  }
+
+  /** Notes, durably, the transactions that a sink is about to prepare (S4). None: nothing is written. */
+  announce(checkpoint: number, note: Announcement): Promise<void> {
+    if (note.transactions.length === 0) return Promise.resolve();
+    const index = this.#announcements++;
+    return this.#writing(checkpoint, () => writeAnnouncement(this.#files, this.path, checkpoint, index, note));
+  }
+
+  /** Makes a checkpoint complete (S2). After a rejection it may be complete or not; `discard` settles that. */
+  complete(checkpoint: number, subtasks: readonly SubtaskHandle[], info: CompletionInfo): Promise<{ readonly bytes: number }> {
+    return this.#writing(checkpoint, async () => {
+      const { job, generation, backend } = this.#options;
+      const metadata: CheckpointMetadata = { job, checkpoint, generation, backend: backend.kind, ...info, subtasks };
+      const directory = checkpointPath(this.path, checkpoint);
+      await this.#files.syncDirectory(directory);
+      await this.#files.syncDirectory(this.path);
+      const { content, blob } = encodeMetadata(metadata);
+      await writeSealed(this.#files, join(directory, metadataName), content, blob);
+      this.#open.delete(checkpoint); // what still writes for it now would be a defect, and is refused
+      return { bytes: stateBytesOf(subtasks) };
+    });
+  }
+
+  /** Gives a checkpoint up: nothing of it is left, and nothing more can be written for it (S3). Its notes stay (S4). */
+  async discard(checkpoint: number): Promise<void> {
+    const open = this.#open.get(checkpoint);
+    if (open !== undefined) {
+      open.isGivenUp = true;
+      while (open.writes.size > 0) await Promise.allSettled(open.writes);
+    }
+    await this.#remove(checkpoint);
+    this.#open.delete(checkpoint);
+  }
+
+  /** Keeps the newest `numRetained` complete checkpoints and sweeps (S5). */
+  async subsume(numRetained: number): Promise<void> {
+    const completed = await this.completed();
+    if (completed.length > 0) await this.#sweep(completed.slice(0, numRetained), completed[0]!);
+  }
+
+  /** Keeps the complete checkpoints listed, and sweeps. Only when nothing is under way any more. */
+  async retain(checkpoints: readonly number[]): Promise<void> {
+    const completed = await this.completed();
+    await this.#sweep(checkpoints, Number.MAX_SAFE_INTEGER);
+    if (completed.length > 0) await removeAnnouncements(this.#files, this.path, completed[0]!);
+  }
+
+  /** Numbers of complete checkpoints, newest first. */
+  completed(): Promise<readonly number[]> {
+    return completedNumbers(this.#files, this.path);
+  }
+
+  /** Complete checkpoints, newest first. */
+  list(): Promise<readonly CheckpointSummary[]> {
+    return listCheckpoints(this.#files, this.path);
+  }
+
+  /**
+   * Loads a checkpoint and checks every byte it refers to.
+   * @throws SluiceError `CHECKPOINT_NOT_FOUND`, `CHECKPOINT_DAMAGED` naming the file, `FORMAT_NEWER`
+   */
+  async load(ref: CheckpointRef): Promise<Loaded> {
+    if (ref === 'latest') return loadLatest(this.#files, this.path);
+    const directory = 'path' in ref ? ref.path : checkpointPath(this.path, ref.checkpoint);
+    await checkpointDirectoryOf(this.#files, directory);
+    return { checkpoint: await loadCheckpoint(this.#files, directory), notices: [] };
+  }
+
+  /** What one subtask of the new run gets of a loaded checkpoint; see redistribute.ts. */
+  readSubtask(checkpoint: LoadedCheckpoint, uids: readonly string[], place: Omit<RestoreTarget, 'uid'>): Promise<SubtaskRestore> {
+    return readSubtask(this.#files, checkpoint, uids, place);
+  }
+
+  /**
+   * Takes back complete checkpoints above `checkpoint`, because an older one was restored: `latest` no longer means them, but what they
+   * promised can still be looked up and aborted. They go with the next sweep.
+   */
+  async undoAbove(checkpoint: number): Promise<readonly number[]> {
+    const undone = (await this.completed()).filter((n) => n > checkpoint);
+    for (const n of undone) {
+      const directory = checkpointPath(this.path, n);
+      await this.#files.rename(join(directory, metadataName), join(directory, undoneName));
+      await this.#files.syncDirectory(directory);
+    }
+    return undone;
+  }
+
+  /**
+   * Transactions that were or may have been prepared after `restored`, and that it does not promise: to be aborted.
+   * @param restored  `undefined`: nothing is restored, and what complete checkpoints promise is not given
+   */
+  async abandonedTransactions(restored: LoadedCheckpoint | undefined): Promise<readonly SinkTransaction[]> {
+    const above = restored?.metadata.checkpoint ?? 0;
+    const found: SinkTransaction[] = [...(await announcementsAbove(this.#files, this.path, above))];
+    const promised: SinkTransaction[] = [];
+    for (const entry of await this.#files.list(this.path)) {
+      const checkpoint = checkpointOfName(entry.name);
+      if (checkpoint === undefined || checkpoint <= above) continue;
+      for (const name of [undoneName, metadataName]) {
+        const target = restored === undefined && name === metadataName ? promised : found;
+        target.push(...(await this.#transactionsIn(join(this.path, entry.name, name))));
+      }
+    }
+    if (restored !== undefined) promised.push(...transactionsOf(restored.metadata));
+    return unique(found).filter((f) => !promised.some((p) => isSame(f, p)));
+  }
+
+  async #transactionsIn(path: string): Promise<readonly SinkTransaction[]> {
+    if ((await this.#files.stat(path)) === undefined) return [];
+    try {
+      return transactionsOf(decodeMetadata(await readSealed(this.#files, path), path));
+    } catch (e) {
+      if (isSluiceError(e) && e.code === 'CHECKPOINT_DAMAGED') return []; // nothing to be learnt from it, and whoever loads says so
+      throw e;
+    }
+  }
+
+  /** A write for an open checkpoint, known to `discard`. */
+  async #writing<T>(checkpoint: number, write: (open: Open) => Promise<T>): Promise<T> {
+    const open = this.#open.get(checkpoint);
+    if (open === undefined || open.isGivenUp) throw givenUp(checkpointPath(this.path, checkpoint));
+    const writing = write(open);
+    open.writes.add(writing);
+    try {
+      return await writing;
+    } finally {
+      open.writes.delete(writing);
+    }
+  }
+
+  async #remove(checkpoint: number): Promise<void> {
+    const directory = checkpointPath(this.path, checkpoint);
+    if ((await this.#files.removeFile(join(directory, metadataName))) === 'removed') await this.#files.syncDirectory(directory);
+    await this.#files.removeTree(directory);
+  }
+
+  /** Removes what no checkpoint in `kept` and none under way needs, among what is older than `before`, and notes that are answered (S4). */
+  async #sweep(kept: readonly number[], before: number): Promise<void> {
+    for (const entry of await this.#files.list(this.path)) {
+      const checkpoint = checkpointOfName(entry.name);
+      if (checkpoint === undefined || checkpoint >= before || kept.includes(checkpoint) || this.#open.has(checkpoint)) continue;
+      await this.#remove(checkpoint);
+    }
+    if (before < Number.MAX_SAFE_INTEGER) await removeAnnouncements(this.#files, this.path, before);
+  }
+
+  async #removeUnfinished(): Promise<void> {
+    for (const entry of await this.#files.list(this.path)) {
+      const path = join(this.path, entry.name);
+      if (entry.name.endsWith('~')) await this.#files.removeFile(path);
+      if (checkpointOfName(entry.name) === undefined) continue;
+      const isKnown = (await this.#files.stat(join(path, metadataName))) ?? (await this.#files.stat(join(path, undoneName)));
+      if (isKnown === undefined) await this.#files.removeTree(path);
+    }
+    for (const entry of await this.#files.list(join(this.path, announcedName))) {
+      if (entry.name.endsWith('~')) await this.#files.removeFile(join(this.path, announcedName, entry.name));
+    }
+  }
+}
+
+/** State bytes of one operator: what its place holds, and what travels beside it. */
+function sizeOf({ place, sink, accumulators }: OperatorHandle): number {
+  const stored = place.kind === 'file' ? place.length : place.kind === 'inline' ? place.bytes.length : 0;
+  const promised = sink === undefined ? 0 : sink.transactions.reduce((sum, t) => sum + t.length, sink.state.length);
+  return stored + promised + accumulators.reduce((sum, a) => sum + a.value.length, 0);
+}
+
+function isSame(a: SinkTransaction, b: SinkTransaction): boolean {
+  return a.uid === b.uid && equalBytes(a.transaction, b.transaction);
+}
+
+/** Each transaction once, where it was first named. */
+function unique(transactions: readonly SinkTransaction[]): readonly SinkTransaction[] {
+  return transactions.filter((t, i) => transactions.findIndex((other) => isSame(t, other)) === i);
+}
