@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { nodePorts } from '../../lib/adapters/embedded/node-ports.ts';
 import { runJob } from '../../lib/adapters/embedded/run.ts';
 import type { RunEvent, RunResult } from '../../lib/adapters/embedded/run-types.ts';
+import { embeddedPorts } from '../../lib/cli/ports.ts';
 import type { Job } from '../../lib/index.ts';
 
 export interface EmbeddedRun {
@@ -31,7 +31,7 @@ export async function runEmbedded(job: Job, params: Readonly<Record<string, stri
   try {
     globalThis.gc?.();
     const cpuBefore = process.cpuUsage();
-    const result = await runJob(nodePorts(), {
+    const result = await runJob(embeddedPorts(), {
       job,
       params: new Map(Object.entries({ ...params, checkpoints: pathToFileURL(directory).href })),
       global: { checkpointsDirectory: directory },
