@@ -3,12 +3,12 @@
 import { liveOwner } from '../adapters/embedded/attempt-directory.ts';
 import { findRoot } from '../adapters/embedded/checkpoint-directory.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
-import { findRun, type Liveness, listRuns, livenessOf, type RunEntry } from '../adapters/embedded/registry.ts';
+import { findRun, type Liveness, livenessOf, type RunEntry } from '../adapters/embedded/registry.ts';
 import { systemClock } from '../adapters/embedded/system-clock.ts';
 import { SluiceError } from '../core/errors.ts';
-import { nearest } from '../core/suggest.ts';
 import type { Command } from './commands.ts';
 import { loadConfiguration } from './configuration.ts';
+import { jobUnknown } from './job-unknown.ts';
 import { pidOfOwner } from './ports.ts';
 
 const lookEveryMs = 50;
@@ -20,7 +20,7 @@ export const cancel: Command = async ({ arguments: given, output }) => {
   const { settings } = await loadConfiguration({ directory, variables: process.env, set: given.flags.get('set') ?? [] });
   const root = await findRoot(nodeFileSystem, job, settings.checkpointsDirectory, directory);
   const entry = findRun(directory, job) ?? (root === undefined ? undefined : await ownerOf(job, root));
-  if (entry === undefined && root === undefined) throw unknownJob(job, directory);
+  if (entry === undefined && root === undefined) throw jobUnknown(job, directory);
   if (entry === undefined || livenessOf(entry) === 'gone') {
     output.text(`${job} is not running`);
     output.object({ job, state: 'not-running' });
@@ -60,16 +60,4 @@ async function waitUntilGone(entry: RunEntry, say: (liveness: Liveness) => void)
     saidAt = performance.now();
     say(liveness);
   }
-}
-
-function unknownJob(job: string, directory: string): SluiceError {
-  const running = listRuns(directory).map((run) => run.job);
-  const meant = nearest(job, running);
-  const hint = meant !== undefined ? `; did you mean '${meant}'?` : running.length > 0 ? `; registered are ${running.join(', ')}` : '';
-  return new SluiceError('JOB_UNKNOWN', {
-    message: `no job named '${job}' runs or has run from here${hint}`,
-    next: 'fix-the-command',
-    advice: 'call it in the directory in which the job was started, or say where its checkpoints are by --set state.checkpoints.dir=…',
-    job,
-  });
 }

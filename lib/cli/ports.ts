@@ -2,9 +2,10 @@
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import type { EmbeddedPorts } from '../adapters/embedded/run-types.ts';
 import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts';
+import { systemScheduler } from '../adapters/embedded/system-scheduler.ts';
 
 export function embeddedPorts(): EmbeddedPorts {
-  return { files: nodeFileSystem, clock: systemClock, scheduler: undefined as never, random: systemRandom };
+  return { files: nodeFileSystem, clock: systemClock, scheduler: systemScheduler(), random: systemRandom };
 }
 
 /** How a run names itself to whoever is refused because of it. */
