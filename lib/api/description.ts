@@ -34,10 +34,20 @@ export type OperatorSpec =
   | { readonly kind: 'flatMap'; readonly flatMap: (value: unknown) => Iterable<unknown> }
   | { readonly kind: 'timestamps'; readonly watermarks: WatermarkStrategy<unknown> }
   | { readonly kind: 'process'; readonly create: () => ProcessFunction<unknown, unknown> }
-  | { readonly kind: 'keyedProcess'; readonly create: () => KeyedProcessFunction<unknown, unknown, StateShape, unknown> }
-  | { readonly kind: 'coProcess'; readonly create: () => CoProcessFunction<unknown, unknown, unknown, StateShape, unknown> }
+  | {
+      readonly kind: 'keyedProcess';
+      readonly create: () => KeyedProcessFunction<unknown, unknown, StateShape, unknown>;
+      /** What the function declares as `state`; names are unique. */
+      readonly state: StateShape;
+    }
+  | {
+      readonly kind: 'coProcess';
+      readonly create: () => CoProcessFunction<unknown, unknown, unknown, StateShape, unknown>;
+      readonly state: StateShape;
+    }
   | {
       readonly kind: 'broadcastProcess';
+      readonly state: StateShape;
       readonly create: () => BroadcastProcessFunction<unknown, unknown, unknown, StateShape, StateShape, unknown>;
       readonly broadcastState: StateShape;
     }

@@ -56,16 +56,22 @@ export interface JobSettings {
   readonly restart: RestartStrategy;
 }
 
-/** Settings from outside the job, already merged and read. */
+/** Settings from outside the job, already merged and read; durations in ms. The command line's `GlobalSettings` has this shape. */
 export interface JobDefaults {
-  /** `parallelism.default` */
   readonly parallelism?: number | undefined;
-  /** `state.backend` */
+  readonly maxParallelism?: number | undefined;
   readonly backend?: 'jobmanager' | 'filesystem' | undefined;
-  /** `state.checkpoints.dir` */
   readonly checkpointsDirectory?: string | undefined;
-  /** `execution.checkpointing.interval`, ms: turns checkpointing on for jobs that do not say. */
+  /** Turns checkpointing on for jobs that do not say. */
   readonly checkpointIntervalMs?: number | undefined;
+  readonly checkpointMode?: CheckpointMode | undefined;
+  readonly checkpointTimeoutMs?: number | undefined;
+  readonly minPauseBetweenCheckpointsMs?: number | undefined;
+  readonly maxConcurrentCheckpoints?: number | undefined;
+  readonly tolerableFailures?: number | undefined;
+  readonly externalizedCleanup?: ExternalizedCleanup | undefined;
+  readonly numRetained?: number | undefined;
+  readonly restartStrategy?: RestartStrategy | undefined;
   /** `--parallelism` of the run: wins over `env.setParallelism`, not over that of single operators. */
   readonly forcedParallelism?: number | undefined;
 }
@@ -75,7 +81,7 @@ export interface RequestedSettings {
   parallelism?: number;
   maxParallelism?: number;
   backend?: StateBackend;
-  checkpoints?: CheckpointSettings;
+  checkpoints?: { readonly interval: Duration; readonly options: CheckpointOptions };
   restart?: RestartStrategy;
 }
 
@@ -93,31 +99,35 @@ const checkpointOptionNames: readonly (keyof CheckpointOptions)[] = [
 const who = 'enableCheckpointing';
 
 /**
- * Checks and resolves the options of `enableCheckpointing`.
+ * Checks and resolves the options of `enableCheckpointing`; what they leave open comes from outside, else from Flink's defaults.
  * @throws SluiceError `OPTION_UNKNOWN`, `OPTION_INVALID`, `DURATION_INVALID`
  */
-export function resolveCheckpointing(interval: Duration, o: CheckpointOptions = {}): CheckpointSettings {
+export function resolveCheckpointing(interval: Duration, o: CheckpointOptions = {}, outside: JobDefaults = {}): CheckpointSettings {
   checkOptions(who, o, checkpointOptionNames);
-  const minPauseMs = parseDuration(o.minPauseBetweenCheckpoints ?? 0, { name: `${who} minPauseBetweenCheckpoints` });
-  const maxConcurrent = checkWhole(who, 'maxConcurrentCheckpoints', o.maxConcurrentCheckpoints ?? 1, 1);
+  const minPause = o.minPauseBetweenCheckpoints ?? outside.minPauseBetweenCheckpointsMs ?? 0;
+  const minPauseMs = parseDuration(minPause, { name: `${who} minPauseBetweenCheckpoints` });
+  const concurrent = o.maxConcurrentCheckpoints ?? outside.maxConcurrentCheckpoints ?? 1;
+  const maxConcurrent = checkWhole(who, 'maxConcurrentCheckpoints', concurrent, 1);
+  const mode = o.mode ?? outside.checkpointMode ?? 'EXACTLY_ONCE';
+  const cleanup = o.externalizedCleanup ?? outside.externalizedCleanup ?? 'NO_EXTERNALIZED_CHECKPOINTS';
   const prefer = o.preferCheckpointForRecovery ?? false;
   if (typeof prefer !== 'boolean') {
     throw new SluiceError('OPTION_INVALID', { message: `${who}: preferCheckpointForRecovery is true or false`, next: 'fix-the-job' });
   }
   return {
     intervalMs: positive(interval, 'interval'),
-    mode: checkOneOf(who, 'mode', o.mode ?? 'EXACTLY_ONCE', ['EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE']),
-    timeoutMs: positive(o.timeout ?? '10 min', 'timeout'),
+    mode: checkOneOf(who, 'mode', mode, ['EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE']),
+    timeoutMs: positive(o.timeout ?? outside.checkpointTimeoutMs ?? '10 min', 'timeout'),
     minPauseMs,
     maxConcurrent: minPauseMs > 0 ? 1 : maxConcurrent,
-    externalizedCleanup: checkOneOf(who, 'externalizedCleanup', o.externalizedCleanup ?? 'NO_EXTERNALIZED_CHECKPOINTS', [
+    externalizedCleanup: checkOneOf(who, 'externalizedCleanup', cleanup, [
       'RETAIN_ON_CANCELLATION',
       'DELETE_ON_CANCELLATION',
       'NO_EXTERNALIZED_CHECKPOINTS',
     ]),
-    tolerableFailures: checkWhole(who, 'tolerableFailures', o.tolerableFailures ?? 0, 0),
+    tolerableFailures: checkWhole(who, 'tolerableFailures', o.tolerableFailures ?? outside.tolerableFailures ?? 0, 0),
     preferCheckpointForRecovery: prefer,
-    numRetained: checkWhole(who, 'numRetained', o.numRetained ?? 1, 1),
+    numRetained: checkWhole(who, 'numRetained', o.numRetained ?? outside.numRetained ?? 1, 1),
   };
 }
 
@@ -131,23 +141,28 @@ function positive(d: Duration, name: string): number {
  * Merges what the job asked for with the defaults from outside (O1).
  * @throws SluiceError `OPTION_INVALID` when a number is out of range
  */
-export function resolveSettings(asked: RequestedSettings, defaults: JobDefaults = {}): JobSettings {
-  const maxParallelism = asked.maxParallelism ?? maxParallelismDefault;
-  const parallelism = checkParallelism('parallelism', defaults.forcedParallelism ?? asked.parallelism ?? defaults.parallelism ?? 1);
-  const backend = asked.backend ?? (defaults.backend === 'filesystem' ? undefined : new MemoryStateBackend());
-  const checkpoints =
-    asked.checkpoints ?? (defaults.checkpointIntervalMs === undefined ? undefined : resolveCheckpointing(defaults.checkpointIntervalMs));
+export function resolveSettings(asked: RequestedSettings, outside: JobDefaults = {}): JobSettings {
+  const backend = asked.backend ?? (outside.backend === 'filesystem' ? undefined : new MemoryStateBackend());
+  const checkpoints = checkpointsOf(asked, outside);
+  const restart = asked.restart ?? outside.restartStrategy ?? (checkpoints === undefined ? RestartStrategies.none() : restartDefault);
   return {
-    parallelism,
-    maxParallelism,
+    parallelism: checkParallelism('parallelism', outside.forcedParallelism ?? asked.parallelism ?? outside.parallelism ?? 1),
+    maxParallelism: checkMaxParallelism('maximum parallelism', asked.maxParallelism ?? outside.maxParallelism ?? maxParallelismDefault),
     backend:
       backend instanceof MemoryStateBackend
         ? { kind: 'memory', stateBytesMax: backend.maxStateSize, asynchronous: backend.asynchronous }
         : { kind: 'filesystem' },
-    checkpointsDirectory: backend instanceof FsStateBackend ? backend.uri : defaults.checkpointsDirectory,
+    checkpointsDirectory: backend instanceof FsStateBackend ? backend.uri : outside.checkpointsDirectory,
     checkpoints,
-    restart: asked.restart ?? (checkpoints === undefined ? RestartStrategies.none() : RestartStrategies.fixedDelay({ attempts: 3, delay: '1 s' })),
+    restart,
   };
+}
+
+const restartDefault: RestartStrategy = RestartStrategies.fixedDelay({ attempts: 3, delay: '1 s' });
+
+function checkpointsOf(asked: RequestedSettings, outside: JobDefaults): CheckpointSettings | undefined {
+  if (asked.checkpoints !== undefined) return resolveCheckpointing(asked.checkpoints.interval, asked.checkpoints.options, outside);
+  return outside.checkpointIntervalMs === undefined ? undefined : resolveCheckpointing(outside.checkpointIntervalMs, {}, outside);
 }
 
 /** @throws SluiceError `OPTION_INVALID` */

@@ -29,7 +29,7 @@ export interface SinkOptions {
 }
 
 /** What keyed and other streams share. */
-interface StreamOperations<T> {
+export interface StreamOperations<T> {
   map<R>(f: (value: T) => R): DataStream<R>;
   flatMap<R>(f: (value: T) => Iterable<R>): DataStream<R>;
   filter<R extends T>(f: (value: T) => value is R): DataStream<R>;

@@ -1,0 +1,414 @@
+// The streams behind the interfaces of stream.ts. A stream is a list of edges that the next operator will read; only an operator is a node.
+//   S1  `union`, partitioning and `getSideOutput` give a stream without an operator of its own, so it has no uid and no parallelism.
+//   S2  The last partitioning before an operator counts: `keyBy` after `rebalance` cuts by key.
+//   S3  The types of records are known to the compiler only; here they are forgotten, in one place.
+
+import { parseDuration, type Duration } from '../core/duration.ts';
+import { SluiceError } from '../core/errors.ts';
+import type { Fold, KeyedFactory } from './compositions.ts';
+import type { Edge, LogicalNode, OperatorSpec, Partitioning } from './description.ts';
+import { checkPlainFunction, checkStates, factoryOf, sinkFactoryOf } from './function-checks.ts';
+import type {
+  AggregateFunction,
+  AnyKeyedProcessFunction,
+  AnyProcessFunction,
+  BroadcastProcessFunction,
+  CoProcessFunction,
+  KeyedProcessFunction,
+  OneOrFactory,
+  ProcessFunction,
+} from './functions.ts';
+import { OutputTag } from './functions.ts';
+import type { ComparableField, Key, NumericField } from './data-types.ts';
+import type { GraphBuilder } from './graph-builder.ts';
+import { checkName } from './names.ts';
+import { checkFunction, checkOptions } from './option-checks.ts';
+import { checkMaxParallelism, checkParallelism } from './options.ts';
+import { placeOf } from './places.ts';
+import type { Sink } from './sink.ts';
+import { checkAggregate, type StateShape } from './state.ts';
+import type {
+  BroadcastConnectedStream,
+  BroadcastStream,
+  ConnectedStreams,
+  DataStream,
+  KeyedStream,
+  SinkOptions,
+  StreamOperations,
+} from './stream.ts';
+import { WatermarkStrategy } from './watermark.ts';
+import { isWindowAssigner, type WindowAssigner, type WindowDeclaration, type WindowedStream } from './window.ts';
+
+/** An edge whose receiver is not there yet. */
+type Upstream = Omit<Edge, 'input'>;
+
+abstract class AnyStream<T> implements StreamOperations<T> {
+  readonly graph: GraphBuilder;
+  readonly upstreams: readonly Upstream[];
+
+  constructor(graph: GraphBuilder, upstreams: readonly Upstream[]) {
+    this.graph = graph;
+    this.upstreams = upstreams;
+  }
+
+  map<R>(f: (value: T) => R): DataStream<R> {
+    checkPlainFunction('map', f);
+    return this.then<R>({ kind: 'map', map: f as (value: unknown) => unknown }, 'map');
+  }
+
+  flatMap<R>(f: (value: T) => Iterable<R>): DataStream<R> {
+    checkPlainFunction('flatMap', f);
+    return this.then<R>({ kind: 'flatMap', flatMap: f as (value: unknown) => Iterable<unknown> }, 'flatMap');
+  }
+
+  filter<R extends T>(f: (value: T) => value is R): DataStream<R>;
+  filter(f: (value: T) => boolean): DataStream<T>;
+  filter(f: (value: T) => boolean): DataStream<T> {
+    checkPlainFunction('filter', f);
+    return this.then<T>({ kind: 'filter', keep: f as (value: unknown) => boolean }, 'filter');
+  }
+
+  keyBy<K>(selector: (value: T) => K & Key<K>): KeyedStream<T, K> {
+    checkPlainFunction('keyBy', selector);
+    return new KeyedStreamBuilder<T, K>(this.graph, this.routed({ kind: 'hash', selector: selector as (value: unknown) => unknown }));
+  }
+
+  assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T> {
+    const label = 'assignTimestampsAndWatermarks';
+    checkStrategy(label, strategy);
+    return this.then<T>({ kind: 'timestamps', watermarks: strategy as WatermarkStrategy<unknown> }, label);
+  }
+
+  union(...others: readonly StreamOperations<T>[]): DataStream<T> {
+    const upstreams = others.flatMap((other) => {
+      if (!(other instanceof AnyStream)) throw invalid('union', 'takes streams of this job');
+      checkSameJob('union', this.graph, other.graph);
+      return other.upstreams;
+    });
+    return new DataStreamBuilder<T>(this.graph, [...this.upstreams, ...upstreams], undefined, 'union');
+  }
+
+  rebalance(): DataStream<T> {
+    return this.#spread({ kind: 'rebalance' });
+  }
+
+  rescale(): DataStream<T> {
+    return this.#spread({ kind: 'rescale' });
+  }
+
+  shuffle(): DataStream<T> {
+    return this.#spread({ kind: 'shuffle' });
+  }
+
+  forward(): DataStream<T> {
+    return this.#spread({ kind: 'forward' });
+  }
+
+  global(): DataStream<T> {
+    return this.#spread({ kind: 'global' });
+  }
+
+  broadcast(): DataStream<T>;
+  broadcast<const BS extends StateShape>(states: BS): BroadcastStream<T, BS>;
+  broadcast<const BS extends StateShape>(states?: BS): DataStream<T> | BroadcastStream<T, BS> {
+    if (states === undefined) return this.#spread({ kind: 'broadcast' });
+    checkStates('broadcast', states);
+    for (const [name, { kind }] of Object.entries(states)) {
+      if (kind !== 'map') throw invalid('broadcast', `holds map states only, and '${name}' is a ${kind} state`);
+    }
+    return new BroadcastBuilder(this.graph, this.routed({ kind: 'broadcast' }), states) as unknown as BroadcastStream<T, BS>;
+  }
+
+  partitionCustom<K>(partition: (key: K, parallelism: number) => number, selector: (value: T) => K): DataStream<T> {
+    checkPlainFunction('partitionCustom', partition);
+    checkPlainFunction('partitionCustom', selector);
+    return this.#spread({
+      kind: 'custom',
+      partition: partition as (key: unknown, parallelism: number) => number,
+      selector: selector as (value: unknown) => unknown,
+    });
+  }
+
+  sinkTo(sink: OneOrFactory<Sink<T>>, o?: SinkOptions): void {
+    if (o !== undefined) checkOptions('sinkTo', o, ['uid', 'name', 'parallelism']);
+    const { create, sample } = sinkFactoryOf(sink);
+    const label = `sinkTo(${sample.kind})`;
+    const node = this.graph.add({ kind: 'sink', create: create as () => Sink<unknown> }, this.edges(0), label, sample.isStateless !== true);
+    if (o?.uid !== undefined) node.uid = checkName('the uid of a sink', o.uid);
+    node.name = o?.name;
+    if (o?.parallelism !== undefined) node.parallelism = checkParallelism('sinkTo', o.parallelism);
+  }
+
+  #spread(partitioning: Partitioning): DataStream<T> {
+    return new DataStreamBuilder<T>(this.graph, this.routed(partitioning), undefined, partitioning.kind);
+  }
+
+  protected routed(partitioning: Partitioning): readonly Upstream[] {
+    return this.upstreams.map((upstream) => ({ ...upstream, partitioning }));
+  }
+
+  edges(input: 0 | 1): readonly Edge[] {
+    return this.upstreams.map((upstream) => ({ ...upstream, input }));
+  }
+
+  protected then<R>(operator: OperatorSpec, label: string, isStateful = false): DataStream<R> {
+    return operatorStream<R>(this.graph, this.graph.add(operator, this.edges(0), label, isStateful));
+  }
+}
+
+/** The output of a new operator. */
+export function operatorStream<R>(graph: GraphBuilder, node: LogicalNode): DataStream<R> {
+  return new DataStreamBuilder<R>(graph, [{ from: node.id, sideOutput: undefined, partitioning: { kind: 'auto' } }], node, node.label);
+}
+
+const withSideOutputs: ReadonlySet<OperatorSpec['kind']> = new Set(['source', 'process', 'keyedProcess', 'coProcess', 'broadcastProcess']);
+
+class DataStreamBuilder<T> extends AnyStream<T> implements DataStream<T> {
+  readonly #node: LogicalNode | undefined;
+  readonly #label: string;
+
+  constructor(graph: GraphBuilder, upstreams: readonly Upstream[], node: LogicalNode | undefined, label: string) {
+    super(graph, upstreams);
+    this.#node = node;
+    this.#label = label;
+  }
+
+  uid(uid: string): this {
+    this.#operator('uid').uid = checkName(`the uid of ${this.#label}`, uid);
+    return this;
+  }
+
+  name(name: string): this {
+    if (typeof name !== 'string' || name === '') throw invalid('name', 'is text that is not empty');
+    this.#operator('name').name = name;
+    return this;
+  }
+
+  setParallelism(n: number): this {
+    this.#operator('setParallelism').parallelism = checkParallelism(`setParallelism of ${this.#label}`, n);
+    return this;
+  }
+
+  setMaxParallelism(n: number): this {
+    this.#operator('setMaxParallelism').maxParallelism = checkMaxParallelism(`setMaxParallelism of ${this.#label}`, n);
+    return this;
+  }
+
+  process<O = never>(f: OneOrFactory<AnyProcessFunction<T, O>>): DataStream<O> {
+    const { create, sample } = factoryOf('process', f, ['processElement']);
+    if (sample.state !== undefined || 'onTimer' in sample) {
+      throw invalid('process', `has ${sample.state === undefined ? 'onTimer' : 'state'}, but the stream has no keys; write keyBy(…) before it`);
+    }
+    const spec: OperatorSpec = { kind: 'process', create: create as () => ProcessFunction<unknown, unknown> };
+    return this.then<O>(spec, 'process', typeof f === 'function');
+  }
+
+  getSideOutput<X>(tag: OutputTag<X>): DataStream<X> {
+    const node = this.#operator('getSideOutput');
+    if (!(tag instanceof OutputTag)) throw invalid('getSideOutput', 'takes an OutputTag');
+    if (!withSideOutputs.has(node.operator.kind)) {
+      throw invalid('getSideOutput', `asks ${node.label} for the side output '${tag.id}', but only sources and process functions have some`);
+    }
+    const upstream: Upstream = { from: node.id, sideOutput: tag.id, partitioning: { kind: 'auto' } };
+    return new DataStreamBuilder<X>(this.graph, [upstream], undefined, 'getSideOutput');
+  }
+
+  #operator(call: string): LogicalNode {
+    this.graph.checkOpen();
+    if (this.#node !== undefined) return this.#node;
+    const node = this.graph.nodes[this.upstreams[0]?.from ?? -1];
+    throw new SluiceError('STREAM_WITHOUT_OPERATOR', {
+      message: `${call}: ${this.#label} is no operator of its own; call it on the operator before${node === undefined ? '' : ` (${placeOf(node, this.graph.nodes)})`} or after`,
+      next: 'fix-the-job',
+    });
+  }
+}
+
+class KeyedStreamBuilder<T, K> extends AnyStream<T> implements KeyedStream<T, K> {
+  process<O = never, const S extends StateShape = {}>(f: OneOrFactory<AnyKeyedProcessFunction<T, O, S, K>>): DataStream<O> {
+    const { create, sample } = factoryOf('keyBy.process', f, ['processElement']);
+    const state = checkStates('keyBy.process', sample.state);
+    return this.then<O>({ kind: 'keyedProcess', create: create as KeyedFactory, state }, 'keyBy.process', true);
+  }
+
+  connect<B>(other: KeyedStream<B, K>): ConnectedStreams<T, B, K>;
+  connect<B, BS extends StateShape>(other: BroadcastStream<B, BS>): BroadcastConnectedStream<T, B, BS, K>;
+  connect<B, BS extends StateShape>(
+    other: KeyedStream<B, K> | BroadcastStream<B, BS>,
+  ): ConnectedStreams<T, B, K> | BroadcastConnectedStream<T, B, BS, K> {
+    const second: unknown = other;
+    if (second instanceof BroadcastBuilder) {
+      checkSameJob('connect', this.graph, second.graph);
+      return new BroadcastConnectedBuilder<T, B, BS, K>(this, second);
+    }
+    if (!(second instanceof KeyedStreamBuilder)) {
+      throw invalid('connect', 'takes a keyed stream or a broadcast one: connect(other.keyBy(…)) or connect(other.broadcast({ … }))');
+    }
+    checkSameJob('connect', this.graph, second.graph);
+    return new ConnectedBuilder<T, B, K>(this, second);
+  }
+
+  window<W>(assigner: WindowAssigner<W>): WindowedStream<T, K, W> {
+    if (!isWindowAssigner(assigner)) throw invalid('window', 'takes a window assigner, such as TumblingEventTimeWindows.of(size)');
+    return new WindowedBuilder<T, K, W>((label, factory) => this.composed(label, factory), this.graph, assigner);
+  }
+
+  reduce(reduce: (a: T, b: T) => T): DataStream<T> {
+    checkPlainFunction('reduce', reduce);
+    return this.composed('reduce', this.graph.compositions.reduce(reduce as (a: unknown, b: unknown) => unknown));
+  }
+
+  aggregate<Acc, R>(aggregate: AggregateFunction<T, Acc, R>): DataStream<R> {
+    checkAggregate('aggregate', aggregate);
+    return this.composed('aggregate', this.graph.compositions.aggregate(aggregate as AggregateFunction<unknown, unknown, unknown>));
+  }
+
+  sum(field: NumericField<T>): DataStream<T> {
+    return this.composed(`sum(${String(field)})`, this.graph.compositions.sum(field));
+  }
+
+  min(field: ComparableField<T>): DataStream<T> {
+    return this.composed(`min(${String(field)})`, this.graph.compositions.extreme('least', field));
+  }
+
+  max(field: ComparableField<T>): DataStream<T> {
+    return this.composed(`max(${String(field)})`, this.graph.compositions.extreme('greatest', field));
+  }
+
+  minBy(field: ComparableField<T>, first = true): DataStream<T> {
+    return this.composed(`minBy(${String(field)})`, this.graph.compositions.extremeBy('least', field, first));
+  }
+
+  maxBy(field: ComparableField<T>, first = true): DataStream<T> {
+    return this.composed(`maxBy(${String(field)})`, this.graph.compositions.extremeBy('greatest', field, first));
+  }
+
+  protected composed<R>(label: string, factory: KeyedFactory): DataStream<R> {
+    const { create, sample } = factoryOf<KeyedProcessFunction<unknown, unknown, StateShape, unknown>>(label, factory, ['processElement']);
+    return this.then<R>({ kind: 'keyedProcess', create, state: sample.state ?? {} }, label, true);
+  }
+}
+
+class BroadcastBuilder {
+  readonly graph: GraphBuilder;
+  readonly upstreams: readonly Upstream[];
+  readonly states: StateShape;
+
+  constructor(graph: GraphBuilder, upstreams: readonly Upstream[], states: StateShape) {
+    this.graph = graph;
+    this.upstreams = upstreams;
+    this.states = states;
+  }
+}
+
+class ConnectedBuilder<A, B, K> implements ConnectedStreams<A, B, K> {
+  readonly #first: AnyStream<A>;
+  readonly #second: AnyStream<unknown>;
+
+  constructor(first: AnyStream<A>, second: AnyStream<unknown>) {
+    this.#first = first;
+    this.#second = second;
+  }
+
+  process<O = never, const S extends StateShape = {}>(f: OneOrFactory<CoProcessFunction<A, B, O, S, K>>): DataStream<O> {
+    const { create, sample } = factoryOf('connect.process', f, ['processElement1', 'processElement2']);
+    const spec: OperatorSpec = {
+      kind: 'coProcess',
+      create: create as () => CoProcessFunction<unknown, unknown, unknown, StateShape, unknown>,
+      state: checkStates('connect.process', sample.state),
+    };
+    const { graph } = this.#first;
+    return operatorStream<O>(graph, graph.add(spec, [...this.#first.edges(0), ...this.#second.edges(1)], 'connect.process', true));
+  }
+}
+
+class BroadcastConnectedBuilder<A, B, BS, K> implements BroadcastConnectedStream<A, B, BS, K> {
+  readonly #keyed: AnyStream<A>;
+  readonly #broadcast: BroadcastBuilder;
+
+  constructor(keyed: AnyStream<A>, broadcast: BroadcastBuilder) {
+    this.#keyed = keyed;
+    this.#broadcast = broadcast;
+  }
+
+  process<O = never, const S extends StateShape = {}>(f: OneOrFactory<BroadcastProcessFunction<A, B, O, BS, S, K>>): DataStream<O> {
+    const { create, sample } = factoryOf('connect.process', f, ['processElement', 'processBroadcastElement']);
+    const spec: OperatorSpec = {
+      kind: 'broadcastProcess',
+      create: create as () => BroadcastProcessFunction<unknown, unknown, unknown, StateShape, StateShape, unknown>,
+      state: checkStates('connect.process', sample.state),
+      broadcastState: this.#broadcast.states,
+    };
+    const { graph } = this.#keyed;
+    const second = this.#broadcast.upstreams.map((upstream): Edge => ({ ...upstream, input: 1 }));
+    return operatorStream<O>(graph, graph.add(spec, [...this.#keyed.edges(0), ...second], 'connect.process', true));
+  }
+}
+
+class WindowedBuilder<T, K, W> implements WindowedStream<T, K, W> {
+  readonly #add: <R>(label: string, factory: KeyedFactory) => DataStream<R>;
+  readonly #graph: GraphBuilder;
+  readonly #assigner: WindowDeclaration;
+  #latenessMs = 0;
+  #lateTag: OutputTag<unknown> | undefined;
+
+  constructor(add: <R>(label: string, factory: KeyedFactory) => DataStream<R>, graph: GraphBuilder, assigner: WindowDeclaration) {
+    this.#add = add;
+    this.#graph = graph;
+    this.#assigner = assigner;
+  }
+
+  allowedLateness(lateness: Duration): this {
+    this.#latenessMs = parseDuration(lateness, { name: 'allowedLateness' });
+    return this;
+  }
+
+  sideOutputLateData(tag: OutputTag<T>): this {
+    if (!(tag instanceof OutputTag)) throw invalid('sideOutputLateData', 'takes an OutputTag');
+    this.#lateTag = tag as unknown as OutputTag<unknown>;
+    return this;
+  }
+
+  reduce<O = T>(reduce: (a: T, b: T) => T, f?: (key: K, window: W, result: readonly [T]) => O): DataStream<O> {
+    checkPlainFunction('window.reduce', reduce);
+    const combine = reduce as (a: unknown, b: unknown) => unknown;
+    const fold: Fold = { first: (value) => value, next: (value, acc) => combine(acc, value), result: (acc) => acc };
+    return this.#window('window.reduce', fold, f);
+  }
+
+  aggregate<Acc, R, O = R>(aggregate: AggregateFunction<T, Acc, R>, f?: (key: K, window: W, result: readonly [R]) => O): DataStream<O> {
+    checkAggregate('window.aggregate', aggregate);
+    const a = aggregate as AggregateFunction<unknown, unknown, unknown>;
+    const fold: Fold = {
+      first: (value) => a.add(value, a.createAccumulator()),
+      next: (value, acc) => a.add(value, acc),
+      result: (acc) => a.getResult(acc),
+    };
+    return this.#window('window.aggregate', fold, f);
+  }
+
+  #window<R, O>(label: string, fold: Fold, f: ((key: K, window: W, result: readonly [R]) => O) | undefined): DataStream<O> {
+    if (f !== undefined) checkPlainFunction(label, f);
+    const factory = this.#graph.compositions.window({
+      assigner: this.#assigner,
+      latenessMs: this.#latenessMs,
+      lateTag: this.#lateTag,
+      fold,
+      output: f as ((key: unknown, window: unknown, result: readonly [unknown]) => unknown) | undefined,
+    });
+    return this.#add<O>(label, factory);
+  }
+}
+
+/** @throws SluiceError `FUNCTION_INVALID` for what is no `WatermarkStrategy` */
+export function checkStrategy(owner: string, strategy: unknown): void {
+  if (!(strategy instanceof WatermarkStrategy)) throw invalid(owner, 'takes a WatermarkStrategy, such as WatermarkStrategy.forBoundedOutOfOrderness(…)');
+}
+
+function checkSameJob(owner: string, a: GraphBuilder, b: GraphBuilder): void {
+  if (a !== b) throw invalid(owner, `takes streams of one job, not of '${a.job}' and of '${b.job}' or of two builds`);
+}
+
+function invalid(owner: string, rule: string): SluiceError {
+  return new SluiceError('FUNCTION_INVALID', { message: `${owner} ${rule}`, next: 'fix-the-job' });
+}

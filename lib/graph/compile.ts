@@ -1,0 +1,119 @@
+// compile.ts turns a description into the plan that both runtimes execute: it resolves what was left open (partitioning, uids), cuts the graph
+// into stages by P1, and numbers stages, exchanges and outlets. The invariants are those of plan.ts.
+//   C1  Numbers follow from the description alone: stages in order of their heads, exchanges in order of (receiver, edge), outlets in order of
+//       exchange. Compiling twice gives the same plan.
+
+import type { Edge, JobDescription, LogicalNode, Partitioning } from '../api/description.ts';
+import type { Exchange, Plan, PlannedOperator, Stage, Target } from './plan.ts';
+import { planHash } from './plan-hash.ts';
+import { deriveUids } from './uids.ts';
+import { parallelismOf, validate } from './validate.ts';
+
+type Resolved = Exchange['partitioning'];
+
+/** A stage while its parts are collected. */
+interface Draft {
+  readonly head: LogicalNode;
+  readonly members: LogicalNode[];
+  readonly inputs: Exchange[];
+  readonly outlets: Exchange[];
+}
+
+/** Where the records of an edge go, under the node that sends them. */
+interface Outgoing {
+  readonly sideOutput: string | undefined;
+  readonly target: Target;
+}
+
+/**
+ * Compiles a description.
+ * @throws SluiceError as `validate`
+ */
+export function compile(description: JobDescription): Plan {
+  validate(description);
+  const uids = deriveUids(description.nodes);
+  const { drafts, stageOf } = cutStages(description);
+  const outgoing = connect(description, drafts, stageOf);
+  const stages = drafts.map((draft, id): Stage => {
+    const operators = draft.members.map((node, index) => plan(node, index, uids, outgoing[node.id] as readonly Outgoing[]));
+    return {
+      id,
+      name: operators.map(({ name }) => name).join(' → '),
+      ...parallelismOf(draft.head, description),
+      operators,
+      inputs: draft.inputs,
+      outlets: draft.outlets,
+    };
+  });
+  return { job: description.job, stages, settings: description.settings, hash: planHash(description, uids) };
+}
+
+/** Joins each node to its sender's stage where P1 allows, else begins a stage. */
+function cutStages(description: JobDescription): { readonly drafts: readonly Draft[]; readonly stageOf: readonly number[] } {
+  const drafts: Draft[] = [];
+  const stageOf: number[] = [];
+  for (const node of description.nodes) {
+    const sender = chainedTo(node, description);
+    if (sender === undefined) {
+      stageOf.push(drafts.length);
+      drafts.push({ head: node, members: [node], inputs: [], outlets: [] });
+    } else {
+      const stage = stageOf[sender] as number;
+      stageOf.push(stage);
+      drafts[stage]?.members.push(node);
+    }
+  }
+  return { drafts, stageOf };
+}
+
+/** The sender in whose stage the node runs, if any (P1). */
+function chainedTo(node: LogicalNode, description: JobDescription): number | undefined {
+  const [edge, ...others] = node.inputs;
+  if (edge === undefined || others.length > 0) return undefined;
+  return resolve(edge, node, description).kind === 'forward' ? edge.from : undefined;
+}
+
+/** What `auto` stands for: forward at one parallelism, else round robin. */
+function resolve(edge: Edge, to: LogicalNode, description: JobDescription): Resolved {
+  const { partitioning } = edge;
+  if (partitioning.kind !== 'auto') return partitioning satisfies Exclude<Partitioning, { kind: 'auto' }>;
+  const from = description.nodes[edge.from] as LogicalNode;
+  const isEven = parallelismOf(from, description).parallelism === parallelismOf(to, description).parallelism;
+  return { kind: isEven ? 'forward' : 'rebalance' };
+}
+
+/** Makes a target of each edge: an operator of the same stage, or an exchange. @returns what each node sends, by node id */
+function connect(description: JobDescription, drafts: readonly Draft[], stageOf: readonly number[]): readonly (readonly Outgoing[])[] {
+  const outgoing: Outgoing[][] = description.nodes.map(() => []);
+  let exchanges = 0;
+  for (const node of description.nodes) {
+    const toStage = stageOf[node.id] as number;
+    const receiver = drafts[toStage] as Draft;
+    for (const edge of node.inputs) {
+      const { from, sideOutput } = edge;
+      if (receiver.head !== node) {
+        outgoing[from]?.push({ sideOutput, target: { kind: 'operator', operator: receiver.members.indexOf(node) } });
+        continue;
+      }
+      const fromStage = stageOf[from] as number;
+      const sender = drafts[fromStage] as Draft;
+      const outlet = sender.outlets.length;
+      const exchange: Exchange = { id: exchanges++, fromStage, outlet, toStage, input: edge.input, partitioning: resolve(edge, node, description) };
+      sender.outlets.push(exchange);
+      receiver.inputs.push(exchange);
+      outgoing[from]?.push({ sideOutput, target: { kind: 'exchange', outlet } });
+    }
+  }
+  return outgoing;
+}
+
+function plan(node: LogicalNode, index: number, uids: readonly string[], outgoing: readonly Outgoing[]): PlannedOperator {
+  const targets: Target[] = [];
+  const sideTargets = new Map<string, Target[]>();
+  for (const { sideOutput, target } of outgoing) {
+    if (sideOutput === undefined) targets.push(target);
+    else sideTargets.set(sideOutput, [...(sideTargets.get(sideOutput) ?? []), target]);
+  }
+  const uid = uids[node.id] as string;
+  return { index, uid, name: node.name ?? node.uid ?? node.label, node, targets, sideTargets };
+}
