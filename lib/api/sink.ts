@@ -58,7 +58,7 @@ export interface SinkWriter {
   close(): void | Promise<void>;
 }
 
-declare const element: unique symbol;
+export declare const element: unique symbol;
 /** Made by `fileSink`, `print` … or by extending `TwoPhaseCommitSink`; given to `stream.sinkTo`. */
 export interface Sink<T> {
   readonly [element]?: (value: T) => void;

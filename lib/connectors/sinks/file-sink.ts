@@ -1,0 +1,86 @@
+// file-sink.ts is the transactional sink to a directory: what `fileSink` checks, and what an attempt does before its writers open. The
+// writer is file-sink-writer.ts, names and moves are staging-directory.ts.
+
+import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import { type Duration, parseDuration } from '../../core/duration.ts';
+import { SluiceError } from '../../core/errors.ts';
+import type { FileSystem } from '../../core/ports.ts';
+import type { Format } from '../formats/format.ts';
+import { FileSinkWriter } from './file-sink-writer.ts';
+import { claimStaging, commitParts, emptyStaging, type StagedPart, stagingPath } from './staging-directory.ts';
+
+export interface FileSinkOptions<T> {
+  /** The output directory; made when it is missing. Parts of an earlier run in it stay, new ones are numbered above them. */
+  readonly path: string;
+  readonly format: Format<T>;
+  /** Close a part when it has this many bytes; a row is never cut. Default: only checkpoints close parts. */
+  readonly rollBytes?: number;
+  /** Close a part when this long has passed since its first row, looked at when rows arrive. Default: only checkpoints close parts. */
+  readonly rollEvery?: Duration;
+}
+
+/**
+ * Writes files `part-<subtask>-<counter>.<ext>`. They appear when the checkpoint that covers them has completed, once, and are final; in
+ * each subtask the order of names is the order of rows. Everything unfinished, and every other file of ours, has a name that begins with a dot.
+ *
+ * Without checkpoints the parts appear at the end of the job. The directory must lie on one file system that has hard links.
+ *
+ * @throws SluiceError at once: `FORMAT_NOT_WRITABLE`, `FILE_SINK_OPTIONS_INVALID`, `DURATION_INVALID`; before the job starts: `OUTPUT_NOT_WRITABLE`;
+ *   while it runs: `VALUE_NOT_ENCODABLE`, `OUTPUT_CONFLICT` when a foreign file has the name of a part, `OUTPUT_TAKEN_OVER` when another run has
+ *   taken over the output
+ */
+export function fileSink<T>(o: FileSinkOptions<T>): Sink<T> {
+  if (o.path === '') throw invalid('the path is empty');
+  if (o.rollBytes !== undefined && !(Number.isSafeInteger(o.rollBytes) && o.rollBytes > 0)) throw invalid(`rollBytes ${o.rollBytes} is not a whole number of bytes above 0`);
+  const rollEveryMs = o.rollEvery === undefined ? undefined : parseDuration(o.rollEvery, { name: 'rollEvery' });
+  if (rollEveryMs === 0) throw invalid('rollEvery is 0; leave it out to close parts at checkpoints only');
+  o.format.createEncoder(); // a format that cannot be written is found while the job is described
+  return {
+    kind: 'fileSink',
+    recover: (ctx) => recover(o.path, ctx),
+    createWriter: (ctx: SinkWriterContext): SinkWriter =>
+      new FileSinkWriter(ctx, { path: o.path, format: o.format as Format<unknown>, rollBytes: o.rollBytes, rollEveryMs }),
+    finish: (ctx) => finish(o.path, ctx),
+  };
+}
+
+/** K4: takes over what older attempts staged, commits what the checkpoint promises and deletes the rest. */
+async function recover(path: string, ctx: SinkRecovery): Promise<void> {
+  await ensureOutput(ctx.files, path, ctx);
+  const staged = await claimStaging(ctx.files, path, ctx);
+  await commitParts(ctx.files, path, ctx.promised as readonly StagedPart[], (name) => staged.get(name));
+  await emptyStaging(ctx.files, path, ctx);
+}
+
+/** Finds an output that cannot be written by writing to it. */
+async function ensureOutput(files: FileSystem, path: string, ctx: SinkContext): Promise<void> {
+  const probe = `${stagingPath(path, ctx)}.probe`;
+  try {
+    await files.createDirectoryTree(path);
+    const kind = (await files.stat(path))?.kind;
+    if (kind !== 'directory') throw new Error('it is not a directory');
+    await files.removeFile(probe);
+    await (await files.createFile(probe)).close();
+    await files.removeFile(probe);
+  } catch (cause) {
+    throw new SluiceError('OUTPUT_NOT_WRITABLE', {
+      message: `output '${path}' cannot be written`,
+      next: 'fix-the-command',
+      advice: 'choose a directory in which this user may create files',
+      cause,
+      operator: ctx.uid,
+      path,
+    });
+  }
+}
+
+/** The staging directory goes with the job that needed it, unless something still lies in it. */
+async function finish(path: string, ctx: SinkContext): Promise<void> {
+  const own = stagingPath(path, ctx);
+  if ((await ctx.files.stat(own)) === undefined || (await ctx.files.list(own)).length > 0) return;
+  await ctx.files.removeTree(own);
+}
+
+function invalid(message: string): SluiceError {
+  return new SluiceError('FILE_SINK_OPTIONS_INVALID', { message: `fileSink(): ${message}`, next: 'fix-the-job' });
+}

@@ -1,0 +1,82 @@
+import type { element, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import { TwoPhaseCommitWriter, type TwoPhaseTransaction } from './two-phase-commit-writer.ts';
+
+/** The name of a transaction, unique over restarts, restores and rescales of a job. */
+export interface TransactionId {
+  readonly job: string;
+  readonly uid: string;
+  /** Raised by every attempt. */
+  readonly generation: number;
+  readonly subtask: number;
+  /** The last barrier that the subtask had passed when the transaction began; 0 before the first. */
+  readonly checkpoint: number;
+}
+
+/**
+ * Extend it to write to a target exactly once. Rows between two barriers are one transaction: `beginTransaction` with the first row, `invoke`
+ * for each row, `preCommit` when the barrier has passed (after it the target must be able to commit, whatever crashes), `commit` when the
+ * checkpoint has completed.
+ *
+ * `Txn` is plain data, as a state value: it lies in the checkpoint from `preCommit` until its commit has succeeded.
+ *
+ * - `commit` may come more than once, also in a new process: twice is harmless. A throw is tried again, and later transactions wait for it.
+ * - `preCommit` that throws fails the checkpoint; if the job goes on it is called again with the next one.
+ * - The output of an aborted checkpoint is committed with the next, before the newer rows.
+ * - After a restore `recoverAndCommit` gets what the checkpoint lists and `recoverAndAbort` what was begun beyond it, on an object that
+ *   has been opened for this purpose and may have written nothing itself.
+ *
+ * Give `sinkTo` a factory: `sinkTo(() => new MySink(), { uid })`. All methods but `invoke` may return a promise.
+ */
+export abstract class TwoPhaseCommitSink<I, Txn> implements Sink<I> {
+  declare readonly [element]?: (value: I) => void;
+
+  get kind(): string {
+    return this.constructor.name;
+  }
+
+  abstract beginTransaction(id: TransactionId): Txn | Promise<Txn>;
+  /** The hot path: never waits. */
+  abstract invoke(txn: Txn, value: I): void;
+  /** Optional; awaited between batches when the transaction has taken many rows since it was last called. */
+  flush?(txn: Txn): Promise<void>;
+  abstract preCommit(txn: Txn): void | Promise<void>;
+  abstract commit(txn: Txn): void | Promise<void>;
+  abstract abort(txn: Txn): void | Promise<void>;
+
+  recoverAndCommit(txn: Txn): void | Promise<void> {
+    return this.commit(txn);
+  }
+
+  recoverAndAbort(txn: Txn): void | Promise<void> {
+    return this.abort(txn);
+  }
+
+  /** Called before anything else, on every object that is used. */
+  open?(ctx: SinkContext): void | Promise<void>;
+  /** Called last, also after a failure. */
+  close?(): void | Promise<void>;
+
+  /** Settles what a restored checkpoint promised and what lies beyond it; called by the runtime. */
+  async recover(ctx: SinkRecovery): Promise<void> {
+    const promised = ctx.promised as readonly TwoPhaseTransaction<Txn>[];
+    const abandoned = ctx.abandoned as readonly TwoPhaseTransaction<Txn>[];
+    if (promised.length === 0 && abandoned.length === 0) return;
+    const settled = new Set(promised.map((t) => t.name));
+    await this.open?.(ctx);
+    try {
+      for (const { txn } of promised) await this.recoverAndCommit(txn);
+      for (const { name, txn } of abandoned) {
+        if (settled.has(name)) continue;
+        settled.add(name);
+        await this.recoverAndAbort(txn);
+      }
+    } finally {
+      await this.close?.();
+    }
+  }
+
+  /** Called by the runtime. */
+  createWriter(ctx: SinkWriterContext): SinkWriter {
+    return new TwoPhaseCommitWriter<I, Txn>(this, ctx);
+  }
+}
