@@ -1,0 +1,78 @@
+// The entry point `sluice`: everything a job file needs, and nothing that runs one. Loading it loads no adapter and no native code.
+
+export type { DeepReadonly, Key } from './api/data-types.ts';
+export type { Env, GenerateOptions, SourceOptions } from './api/environment.ts';
+export {
+  type Accumulator,
+  type AggregateFunction,
+  type BroadcastProcessFunction,
+  type CheckpointedFunction,
+  type Collector,
+  type Context,
+  type CoProcessFunction,
+  type Counter,
+  type Histogram,
+  type InitializeContext,
+  type KeyedContext,
+  keyedProcess,
+  type KeyedProcessFunction,
+  type ListCheckpointed,
+  type ListKeyedProcessFunction,
+  type ListProcessFunction,
+  type Metrics,
+  type OneOrFactory,
+  type OnTimerContext,
+  type OperatorState,
+  OutputTag,
+  type ProcessFunction,
+  type RuntimeContext,
+  type SnapshotContext,
+  type TimerService,
+} from './api/functions.ts';
+export { defineJob, type Job } from './api/job.ts';
+export type { CheckpointMode, CheckpointOptions, ExternalizedCleanup } from './api/options.ts';
+export type { Params } from './api/params.ts';
+export {
+  type ExponentialDelayOptions,
+  type FailureRateOptions,
+  type FixedDelayOptions,
+  RestartStrategies,
+  type RestartStrategy,
+} from './api/restart-strategy.ts';
+export type { Prepared, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from './api/sink.ts';
+export type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from './api/source.ts';
+export {
+  aggregatingState,
+  type AppendingState,
+  foldingState,
+  type Handles,
+  type ListState,
+  listState,
+  type MapState,
+  mapState,
+  type ReadonlyMapState,
+  reducingState,
+  type StateDescriptor,
+  type StateOptions,
+  type StateShape,
+  type TtlOptions,
+  type ValueState,
+  valueState,
+} from './api/state.ts';
+export { FsStateBackend, MemoryStateBackend, type StateBackend } from './api/state-backend.ts';
+export type { BroadcastConnectedStream, BroadcastStream, ConnectedStreams, DataStream, KeyedStream, SinkOptions } from './api/stream.ts';
+export { WatermarkStrategy } from './api/watermark.ts';
+export { type TimeWindow, TumblingEventTimeWindows, type WindowAssigner, type WindowedStream } from './api/window.ts';
+export { csv, type CsvOptions } from './connectors/formats/csv.ts';
+export type { Decoder, DecoderContext, Encoder, Format, FormatOptions, MalformedRecord, OnError } from './connectors/formats/format.ts';
+export { jsonArray } from './connectors/formats/json-array.ts';
+export { lines } from './connectors/formats/lines.ts';
+export { ndjson } from './connectors/formats/ndjson.ts';
+export { fileSink, type FileSinkOptions } from './connectors/sinks/file-sink.ts';
+export { print } from './connectors/sinks/print.ts';
+export { type TransactionId, TwoPhaseCommitSink } from './connectors/sinks/two-phase-commit.ts';
+export { type ByteSize, files, type FilesOptions } from './connectors/sources/files.ts';
+export type { RecordBatch } from './core/batch.ts';
+export type { Duration, Unit } from './core/duration.ts';
+export { isSluiceError, type Next, SluiceError } from './core/errors.ts';
+export { average, count } from './operators/aggregates.ts';
