@@ -29,7 +29,9 @@ export const cancel: Command = async ({ arguments: given, output }) => {
 
   askToCancel(entry);
   output.note(`${job} is asked to cancel; waiting for process ${entry.pid}`);
-  await waitUntilGone(entry, (liveness) => output.note(`still waiting for process ${entry.pid}${liveness === 'stopped' ? stoppedHint : ''}`));
+  await waitUntilGone(entry, (liveness) =>
+    output.note(`still waiting for process ${entry.pid}${liveness === 'stopped' ? stoppedHint : ''}`),
+  );
   output.text(`${job} is cancelled`);
   output.object({ job, state: 'cancelled', pid: entry.pid });
   return 0;

@@ -2,9 +2,15 @@
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import type { CheckpointMetadata, OperatorHandle } from '../checkpoint/handles.ts';
 import { stateBytesOf } from '../checkpoint/handles.ts';
-import { checkpointDirectoryOf, type CheckpointSummary, listCheckpoints as readCheckpoints, loadCheckpoint, readMetadata } from '../checkpoint/reading.ts';
-import { findCheckpointPlace, type CheckpointPlace } from './checkpoint-place.ts';
-import type { Call, Command } from './commands.ts';
+import {
+  type CheckpointSummary,
+  checkpointDirectoryOf,
+  loadCheckpoint,
+  listCheckpoints as readCheckpoints,
+  readMetadata,
+} from '../checkpoint/reading.ts';
+import { type CheckpointPlace, findCheckpointPlace } from './checkpoint-place.ts';
+import type { Command } from './commands.ts';
 import { bytesText, countText, spanText } from './progress.ts';
 import { tableText } from './table.ts';
 
@@ -55,10 +61,29 @@ export const showCheckpoint: Command = async (call) => {
       `  mode      ${mode}, ${backend} backend, generation ${generation}`,
       `  path      ${directory}`,
       '',
-      tableText(['operator', 'subtasks', 'size', 'state'], operators.map((o) => [o.uid, String(o.parallelism), bytesText(o.bytes), contentText(o)]), [1, 2]),
+      tableText(
+        ['operator', 'subtasks', 'size', 'state'],
+        operators.map((o) => [o.uid, String(o.parallelism), bytesText(o.bytes), contentText(o)]),
+        [1, 2],
+      ),
     ].join('\n'),
   );
-  output.object({ job, state: 'done', checkpoint, trigger, timestamp, durationMs, bytes, mode, backend, generation, isFinished, planHash, path: directory, operators });
+  output.object({
+    job,
+    state: 'done',
+    checkpoint,
+    trigger,
+    timestamp,
+    durationMs,
+    bytes,
+    mode,
+    backend,
+    generation,
+    isFinished,
+    planHash,
+    path: directory,
+    operators,
+  });
   return 0;
 };
 

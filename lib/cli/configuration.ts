@@ -6,8 +6,8 @@
 //       was built, so it is kept apart, and whoever builds a job refuses what was not read.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type GivenSetting, isSettingName, readSettings, settingNames, unknownSetting } from '../adapters/embedded/settings.ts';
 import type { GlobalSettings } from '../adapters/embedded/run-types.ts';
+import { type GivenSetting, isSettingName, readSettings, settingNames, unknownSetting } from '../adapters/embedded/settings.ts';
 import { variableOf } from '../api/params.ts';
 import { SluiceError } from '../core/errors.ts';
 import { usageError } from './arguments.ts';

@@ -28,8 +28,12 @@ export function overview(commands: readonly Described[], version: string): strin
 }
 
 export function helpOf({ shape, summary }: Described): string {
-  const flagRow = (flag: Flag): readonly [string, string] => [`--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`, flag.help];
+  const flagRow = (flag: Flag): readonly [string, string] => [
+    `--${flag.name}${flag.value === undefined ? '' : ` ${flag.value}`}`,
+    flag.help,
+  ];
   const rows = [...shape.flags.filter((flag) => flag.notYet !== true), ...commonFlags].map(flagRow);
-  if (shape.takesParams) rows.push(['--NAME value', 'a parameter that the job reads by `params`; behind `--` also one that is named like a flag above']);
+  if (shape.takesParams)
+    rows.push(['--NAME value', 'a parameter that the job reads by `params`; behind `--` also one that is named like a flag above']);
   return [`${usageOf(shape)}${shape.takesParams ? ' [--NAME value …]' : ''}`, `  ${summary}`, '', columns(rows)].join('\n');
 }

@@ -27,7 +27,11 @@ class GivenParams extends Map<string, string> {
   readonly #variables: Readonly<Record<string, string | undefined>>;
   readonly #file: ReadonlyMap<string, string>;
 
-  constructor(flags: ReadonlyMap<string, string>, variables: Readonly<Record<string, string | undefined>>, file: ReadonlyMap<string, string>) {
+  constructor(
+    flags: ReadonlyMap<string, string>,
+    variables: Readonly<Record<string, string | undefined>>,
+    file: ReadonlyMap<string, string>,
+  ) {
     super();
     this.#flags = flags;
     this.#variables = variables;
@@ -63,7 +67,12 @@ export async function prepareJob({ shape, arguments: given }: Call): Promise<Job
   }
   // A parameter that is missing and a flag that nobody reads are mostly one mistake, and the misspelled flag is the better hint.
   if (failure === undefined || codeOf(failure) === 'PARAM_MISSING') {
-    refuseUnread(reader.namesRead, configuration, (name) => unknownFlag(name, shape, [...reader.namesRead, ...shape.flags.map((f) => f.name)]), given.params);
+    refuseUnread(
+      reader.namesRead,
+      configuration,
+      (name) => unknownFlag(name, shape, [...reader.namesRead, ...shape.flags.map((f) => f.name)]),
+      given.params,
+    );
   }
   if (description === undefined) throw failure;
   const params = new Map([...reader.namesRead].flatMap((name) => present(name, values.get(name))));

@@ -18,7 +18,8 @@ export async function loadJob(file: string): Promise<Job> {
   const path = resolve(file);
   const kind = statSync(path, { throwIfNoEntry: false });
   if (kind === undefined) throw problem('JOB_FILE_MISSING', `there is no file ${file}`, { file, next: 'fix-the-command' });
-  if (!kind.isFile()) throw problem('JOB_FILE_MISSING', `${file} is not a file, but a job's module is one`, { file, next: 'fix-the-command' });
+  if (!kind.isFile())
+    throw problem('JOB_FILE_MISSING', `${file} is not a file, but a job's module is one`, { file, next: 'fix-the-command' });
 
   installModuleHooks();
   let loaded: { readonly default?: unknown };
@@ -31,14 +32,18 @@ export async function loadJob(file: string): Promise<Job> {
   throw withoutJob(file, loaded);
 }
 
-function problem(code: string, message: string, o: { readonly file: string; readonly next?: 'fix-the-command'; readonly cause?: unknown }): SluiceError {
+function problem(
+  code: string,
+  message: string,
+  o: { readonly file: string; readonly next?: 'fix-the-command'; readonly cause?: unknown },
+): SluiceError {
   return new SluiceError(code, { next: 'fix-the-job', ...o, message });
 }
 
 function withoutJob(file: string, loaded: Readonly<Record<string, unknown>>): SluiceError {
   const elsewhere = Object.keys(loaded).find((name) => isJob(loaded[name]));
   const hint = elsewhere === undefined ? 'write `export default defineJob(name, build)`' : `write \`export default ${elsewhere}\``;
-  const what = !('default' in loaded) ? 'has no default export' : `exports ${kindOf(loaded['default'])} as its default, which is no job`;
+  const what = !('default' in loaded) ? 'has no default export' : `exports ${kindOf(loaded.default)} as its default, which is no job`;
   return problem('JOB_FILE_WITHOUT_JOB', `${file} ${what}; ${hint}`, { file });
 }
 
@@ -49,7 +54,8 @@ function kindOf(value: unknown): string {
 
 /** The error of an import, in the terms of who wrote the file. */
 function whyItDidNotLoad(file: string, error: unknown): SluiceError {
-  if (!(error instanceof Error)) return problem('JOB_FILE_THREW', `${file} threw a value that is no error when it was loaded`, { file, cause: error });
+  if (!(error instanceof Error))
+    return problem('JOB_FILE_THREW', `${file} threw a value that is no error when it was loaded`, { file, cause: error });
   const code = (error as NodeJS.ErrnoException).code;
   if (code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_PACKAGE_PATH_NOT_EXPORTED' || code === 'ERR_UNSUPPORTED_DIR_IMPORT') {
     const hint = /'[^']*\/[^'.]*'/.test(error.message) ? '; a relative import needs its ending, as in ./clicks.ts' : '';

@@ -33,7 +33,10 @@ async function unknownCommand(words: readonly string[]): Promise<Error> {
   if (laterCommands.includes(word)) return notAvailableYet(`\`sluice ${word}\``);
   const family = commands.filter(({ shape }) => shape.name.startsWith(`${word} `)).map(({ shape }) => `\`sluice ${shape.name}\``);
   if (family.length > 0) return usageError(`\`sluice ${word}\` is one of ${family.join(' and ')}`);
-  const meant = nearest(word, commands.map(({ shape }) => shape.name.split(' ')[0]!));
+  const meant = nearest(
+    word,
+    commands.map(({ shape }) => shape.name.split(' ')[0]!),
+  );
   return usageError(`there is no command '${word}'${meant === undefined ? '; `sluice --help` lists them' : `; did you mean '${meant}'?`}`);
 }
 
@@ -55,7 +58,10 @@ async function perform(words: readonly string[], output: Output): Promise<number
   const { entry, rest } = findCommand(words);
   const own = ownWords(rest);
   if (own.includes('--help') || own.includes('-h') || words.length === 0) return await showHelp(words);
-  if (entry === undefined) throw rest.length > 0 && !rest[0]!.startsWith('-') ? await unknownCommand(rest) : usageError('no command is given; `sluice --help` lists them');
+  if (entry === undefined)
+    throw rest.length > 0 && !rest[0]!.startsWith('-')
+      ? await unknownCommand(rest)
+      : usageError('no command is given; `sluice --help` lists them');
   const given: Arguments = parseArguments(rest, entry.shape);
   const command = await entry.load();
   return await command({ shape: entry.shape, arguments: given, output });

@@ -19,7 +19,8 @@ export function installModuleHooks(): void {
       const own = ownModule(specifier);
       if (own !== undefined) return { url: own, shortCircuit: true };
       const resolved = next(specifier, context);
-      if (resolved.format !== 'module-typescript' && isTypelessTypeScript(resolved.url)) return { ...resolved, format: 'module-typescript' };
+      if (resolved.format !== 'module-typescript' && isTypelessTypeScript(resolved.url))
+        return { ...resolved, format: 'module-typescript' };
       return resolved;
     },
   });

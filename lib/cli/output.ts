@@ -85,10 +85,12 @@ export class Output {
 
   #gather(text: string): void {
     this.#gathered += text;
-    if (this.#gathered.length >= gatheredCharactersMax) return this.#flush();
-    if (this.#flushIsDue) return;
-    this.#flushIsDue = true;
-    setImmediate(() => this.#flush());
+    if (this.#gathered.length >= gatheredCharactersMax) {
+      this.#flush();
+    } else if (!this.#flushIsDue) {
+      this.#flushIsDue = true;
+      setImmediate(() => this.#flush());
+    }
   }
 
   #flush(): void {

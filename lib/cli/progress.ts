@@ -1,8 +1,8 @@
 // progress.ts turns the events of a run into what a person reads: one line at the bottom of a terminal that is drawn over and over, plain
 // lines in a pipe every few seconds, objects under `--json`.
 import type { Progress, RunEvent } from '../adapters/embedded/run-types.ts';
-import { describeError } from '../core/errors.ts';
 import { formatDuration } from '../core/duration.ts';
+import { describeError } from '../core/errors.ts';
 import { failureFields } from './failure.ts';
 import type { Output } from './output.ts';
 
@@ -58,26 +58,25 @@ export class Reporter {
   report(event: RunEvent): void {
     switch (event.kind) {
       case 'progress':
-        return this.#progress(event.progress);
+        this.#progress(event.progress);
+        return;
       case 'started':
-        return this.#started(event);
+        this.#job = event.job;
+        if (event.restored !== undefined) this.#output.note(`${event.job} goes on from checkpoint ${event.restored}`);
+        break;
       case 'notice':
         this.#output.note(event.message);
-        return this.#output.object(event);
+        break;
       case 'checkpoint-completed':
-        return this.#output.object(event); // the progress line names it; a line of its own each second would be noise
+        break; // the progress line names it; a line of its own each second would be noise
       case 'checkpoint-failed':
         this.#output.note(`checkpoint ${event.checkpoint} failed: ${event.reason}`);
-        return this.#output.object(event);
+        break;
       case 'restarting':
         this.#output.note(`${describeError(event.error)}\nrestart ${event.attempt} of ${this.#job} in ${formatDuration(event.delayMs)}`);
-        return this.#output.object({ ...event, error: failureFields(event.error, this.#output.verbose) });
+        this.#output.object({ ...event, error: failureFields(event.error, this.#output.verbose) });
+        return;
     }
-  }
-
-  #started(event: RunEvent & { readonly kind: 'started' }): void {
-    this.#job = event.job;
-    if (event.restored !== undefined) this.#output.note(`${event.job} goes on from checkpoint ${event.restored}`);
     this.#output.object(event);
   }
 

@@ -1,16 +1,15 @@
 // `sluice run FILE`: builds the job, runs it in this process, shows how it goes and what came out.
 import { noteRoot } from '../adapters/embedded/checkpoint-directory.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
-import { runJob } from '../adapters/embedded/run.ts';
 import { forgetRun, registerRun } from '../adapters/embedded/registry.ts';
-import type { EmbeddedPorts, RunEvent, RunRequest, RunResult } from '../adapters/embedded/run-types.ts';
+import type { RunEvent, RunRequest, RunResult } from '../adapters/embedded/run-types.ts';
 import type { Call, Command } from './commands.ts';
 import { exitCodes, tellFailure } from './failure.ts';
 import { type JobCall, prepareJob } from './job-call.ts';
-import { embeddedPorts, ownerOfProcess } from './ports.ts';
-import { countText, Reporter } from './progress.ts';
 import { checkpointingIsOff } from './notices.ts';
 import type { Output } from './output.ts';
+import { embeddedPorts, ownerOfProcess } from './ports.ts';
+import { countText, Reporter } from './progress.ts';
 import { cancelOnSignals } from './signals.ts';
 
 export const run: Command = async (call: Call): Promise<number> => {
@@ -28,6 +27,7 @@ export const run: Command = async (call: Call): Promise<number> => {
   };
   const began = performance.now();
   try {
+    const { runJob } = await import('../adapters/embedded/run.ts'); // what is wrong with the job is told before the engine is loaded
     const result = await runJob(embeddedPorts(), requestOf(call, prepared, cancellation.signal, report));
     tellResult(output, job, result);
     return result.state === 'cancelled' ? cancellation.exitCode() : exitCodes.done;
@@ -76,7 +76,9 @@ function tellResult(output: Output, job: string, result: RunResult): void {
   }
   const own = { job, state, events: recordsIn, seconds, recordsOut, lastCheckpoint, counters };
   // An accumulator with the name of one of our fields goes by a longer name, because scripts rely on ours.
-  const further = Object.entries(accumulators).map(([name, value]) => [Object.hasOwn(own, name) ? `accumulator.${name}` : name, value] as const);
+  const further = Object.entries(accumulators).map(
+    ([name, value]) => [Object.hasOwn(own, name) ? `accumulator.${name}` : name, value] as const,
+  );
   output.object({ ...own, ...Object.fromEntries(further) });
 }
 

@@ -2,9 +2,21 @@
 import { describe, expect, test } from 'vitest';
 import { resultOf, stackTrace, workplace } from './support.ts';
 
-const cases: readonly { readonly name: string; readonly text: string | undefined; readonly code: string; readonly exit: 1 | 2; readonly says: RegExp }[] = [
+const cases: readonly {
+  readonly name: string;
+  readonly text: string | undefined;
+  readonly code: string;
+  readonly exit: 1 | 2;
+  readonly says: RegExp;
+}[] = [
   { name: 'a missing file', text: undefined, code: 'JOB_FILE_MISSING', exit: 2, says: /there is no file job\.ts/ },
-  { name: 'no default export', text: 'export const x = 1;', code: 'JOB_FILE_WITHOUT_JOB', exit: 1, says: /job\.ts has no default export; write `export default defineJob/ },
+  {
+    name: 'no default export',
+    text: 'export const x = 1;',
+    code: 'JOB_FILE_WITHOUT_JOB',
+    exit: 1,
+    says: /job\.ts has no default export; write `export default defineJob/,
+  },
   {
     name: 'a job that is exported by name only',
     text: `import { defineJob } from 'sluice';\nexport const late = defineJob('late', () => {});`,
@@ -12,12 +24,42 @@ const cases: readonly { readonly name: string; readonly text: string | undefined
     exit: 1,
     says: /write `export default late`/,
   },
-  { name: 'a default export that is no job', text: 'export default { name: 1 };', code: 'JOB_FILE_WITHOUT_JOB', exit: 1, says: /an object as its default, which is no job/ },
+  {
+    name: 'a default export that is no job',
+    text: 'export default { name: 1 };',
+    code: 'JOB_FILE_WITHOUT_JOB',
+    exit: 1,
+    says: /an object as its default, which is no job/,
+  },
   { name: 'a syntax error', text: 'const a = 1;\nconst b = ;\n', code: 'JOB_FILE_SYNTAX', exit: 1, says: /job\.ts:2: SyntaxError/ },
-  { name: 'TypeScript that cannot be stripped', text: 'enum A { x }\nexport default A;', code: 'JOB_FILE_SYNTAX', exit: 1, says: /job\.ts:1: SyntaxError: TypeScript enum/ },
-  { name: 'an import that does not resolve', text: `import './clicks';`, code: 'JOB_FILE_IMPORT', exit: 1, says: /clicks.*needs its ending/ },
-  { name: 'a package that is not installed', text: `import 'no-such-package-here';`, code: 'JOB_FILE_IMPORT', exit: 1, says: /no-such-package-here/ },
-  { name: 'a module that throws', text: `throw new RangeError('too far');`, code: 'JOB_FILE_THREW', exit: 1, says: /job\.ts threw when it was loaded: RangeError: too far/ },
+  {
+    name: 'TypeScript that cannot be stripped',
+    text: 'enum A { x }\nexport default A;',
+    code: 'JOB_FILE_SYNTAX',
+    exit: 1,
+    says: /job\.ts:1: SyntaxError: TypeScript enum/,
+  },
+  {
+    name: 'an import that does not resolve',
+    text: `import './clicks';`,
+    code: 'JOB_FILE_IMPORT',
+    exit: 1,
+    says: /clicks.*needs its ending/,
+  },
+  {
+    name: 'a package that is not installed',
+    text: `import 'no-such-package-here';`,
+    code: 'JOB_FILE_IMPORT',
+    exit: 1,
+    says: /no-such-package-here/,
+  },
+  {
+    name: 'a module that throws',
+    text: `throw new RangeError('too far');`,
+    code: 'JOB_FILE_THREW',
+    exit: 1,
+    says: /job\.ts threw when it was loaded: RangeError: too far/,
+  },
 ];
 
 describe.each(['run', 'plan'])('sluice %s', (command) => {
@@ -43,7 +85,7 @@ test('--json tells the same as one object, and only --verbose puts the stack int
   const place = workplace({ 'job.ts': 'const b = ;' });
   const ended = await place.sluice('run', 'job.ts', '--json');
   expect(resultOf(ended)).toMatchObject({ state: 'failed', error: { code: 'JOB_FILE_SYNTAX', next: 'fix-the-job' } });
-  expect(resultOf(ended)['error']).not.toHaveProperty('stack');
+  expect(resultOf(ended).error).not.toHaveProperty('stack');
   expect(ended.stderr).toBe('');
-  expect(resultOf(await place.sluice('run', 'job.ts', '--json', '--verbose'))['error']).toHaveProperty('stack');
+  expect(resultOf(await place.sluice('run', 'job.ts', '--json', '--verbose')).error).toHaveProperty('stack');
 });

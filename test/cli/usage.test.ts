@@ -88,7 +88,8 @@ describe('texts', () => {
   test('--help shows the commands, and the flags of one', async () => {
     const place = workplace();
     const all = await place.sluice('--help');
-    for (const command of ['run', 'plan', 'checkpoints list', 'checkpoints show', 'cancel']) expect(all.stdout).toContain(`sluice ${command}`);
+    for (const command of ['run', 'plan', 'checkpoints list', 'checkpoints show', 'cancel'])
+      expect(all.stdout).toContain(`sluice ${command}`);
     const one = await place.sluice('run', '--help');
     expect(one.stdout).toContain('--take-over');
     expect(one.stdout).not.toContain('--bind');

@@ -105,7 +105,11 @@ function processOf(pid: number): SeenProcess | undefined {
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const boot = readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
     const state = fields[stateField];
-    return { began: `${boot}/${fields[startTimeField]}`, isStopped: state === 'T' || state === 't', isDead: state === 'Z' || state === 'X' };
+    return {
+      began: `${boot}/${fields[startTimeField]}`,
+      isStopped: state === 'T' || state === 't',
+      isDead: state === 'Z' || state === 'X',
+    };
   } catch {
     return undefined;
   }

@@ -3,12 +3,12 @@
 //   G1  An unknown name is an error with the name that was most likely meant, never ignored.
 //   G2  A name of a later version is refused by name when it would change what happens, and accepted when it could not.
 //   G3  The stronger origin wins for each name by itself: `--set` over a `SLUICE_` variable over `sluice.yaml`.
+
+import type { JobDefaults } from '../../api/options.ts';
+import { RestartStrategies, type RestartStrategy } from '../../api/restart-strategy.ts';
 import { parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { nearest } from '../../core/suggest.ts';
-import type { JobDefaults } from '../../api/options.ts';
-import { variableOf } from '../../api/params.ts';
-import { RestartStrategies, type RestartStrategy } from '../../api/restart-strategy.ts';
 import type { GlobalSettings } from './run-types.ts';
 
 /** A setting as it was written, and where. */
@@ -26,13 +26,15 @@ const countMax = 1_000_000;
 
 const readers: Readonly<Record<string, Read>> = {
   'state.backend': (into, text, name) => {
-    if (text === 'rocksdb' || text === 'dynamodb') throw invalid(name, `the ${text} backend is not available yet; choose jobmanager or filesystem`, text);
+    if (text === 'rocksdb' || text === 'dynamodb')
+      throw invalid(name, `the ${text} backend is not available yet; choose jobmanager or filesystem`, text);
     into.backend = oneOf(name, text, ['jobmanager', 'filesystem']);
   },
   'state.checkpoints.dir': (into, text, name) => {
     if (text === '') throw invalid(name, 'it is empty, but it must name a directory', text);
     const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(text)?.[1];
-    if (scheme !== undefined && scheme !== 'file') throw invalid(name, `'${text}' is on ${scheme}:, which is not available yet; use file: or a path`, text);
+    if (scheme !== undefined && scheme !== 'file')
+      throw invalid(name, `'${text}' is on ${scheme}:, which is not available yet; use file: or a path`, text);
     into.checkpointsDirectory = text;
   },
   'state.checkpoints.num-retained': (into, text, name) => {
@@ -57,7 +59,11 @@ const readers: Readonly<Record<string, Read>> = {
     into.tolerableFailures = wholeNumber(name, text, 0, countMax);
   },
   'execution.checkpointing.externalized-checkpoint-retention': (into, text, name) => {
-    into.externalizedCleanup = oneOf(name, constant(text), ['RETAIN_ON_CANCELLATION', 'DELETE_ON_CANCELLATION', 'NO_EXTERNALIZED_CHECKPOINTS']);
+    into.externalizedCleanup = oneOf(name, constant(text), [
+      'RETAIN_ON_CANCELLATION',
+      'DELETE_ON_CANCELLATION',
+      'NO_EXTERNALIZED_CHECKPOINTS',
+    ]);
   },
   'parallelism.default': (into, text, name) => {
     into.parallelism = wholeNumber(name, text, 1, parallelismMax);
@@ -120,7 +126,12 @@ const restartReaders: Readonly<Record<string, (into: RestartParts, text: string,
 };
 
 /** Names that matter only to what this version refuses anyway, so that one file serves several versions. */
-const withoutEffectYet = ['state.savepoints.dir', 'state.backend.rocksdb.localdir', 'state.backend.local-recovery', 'state.backend.incremental'];
+const withoutEffectYet = [
+  'state.savepoints.dir',
+  'state.backend.rocksdb.localdir',
+  'state.backend.local-recovery',
+  'state.backend.incremental',
+];
 
 /** Every name that is understood. */
 export const settingNames: readonly string[] = [...Object.keys(readers), ...Object.keys(restartReaders), ...withoutEffectYet];

@@ -25,7 +25,9 @@ describe('flags of the command', () => {
 
   test('only a flag that may be repeated is taken more than once', () => {
     expect(parseArguments(['job.ts', '--set', 'a=1', '--set=b=2'], run).flags.get('set')).toEqual(['a=1', 'b=2']);
-    expect(() => parseArguments(['job.ts', '--parallelism', '1', '--parallelism', '2'], run)).toThrow('--parallelism is given twice, as 1 and as 2');
+    expect(() => parseArguments(['job.ts', '--parallelism', '1', '--parallelism', '2'], run)).toThrow(
+      '--parallelism is given twice, as 1 and as 2',
+    );
   });
 
   test('a flag that needs a value does not swallow the flag behind it', () => {
@@ -86,7 +88,9 @@ describe('positionals', () => {
 });
 
 test('the error for a flag that nobody read names what was probably meant', () => {
-  expect(unknownFlag('inptu', run, ['input', 'output']).message).toBe('neither `sluice run` nor the job reads --inptu; did you mean --input?');
+  expect(unknownFlag('inptu', run, ['input', 'output']).message).toBe(
+    'neither `sluice run` nor the job reads --inptu; did you mean --input?',
+  );
   expect(unknownFlag('zebra', run, ['input']).message).toBe('neither `sluice run` nor the job reads --zebra');
 });
 

@@ -57,12 +57,16 @@ describe('where a setting comes from', () => {
 
 describe('sluice.yaml', () => {
   test('nested and dotted names are one thing', async () => {
-    const nested = await load({ file: 'state:\n  backend: filesystem\n  checkpoints.dir: ./c\nexecution:\n  checkpointing: { interval: 1500 }\n' });
+    const nested = await load({
+      file: 'state:\n  backend: filesystem\n  checkpoints.dir: ./c\nexecution:\n  checkpointing: { interval: 1500 }\n',
+    });
     expect(nested.settings).toEqual({ backend: 'filesystem', checkpointsDirectory: './c', checkpointIntervalMs: 1_500 });
   });
 
   test('a name given both ways is refused, because one of them would be lost', async () => {
-    await expect(load({ file: 'state.backend: filesystem\nstate: { backend: jobmanager }\n' })).rejects.toThrow("'state.backend' is there twice");
+    await expect(load({ file: 'state.backend: filesystem\nstate: { backend: jobmanager }\n' })).rejects.toThrow(
+      "'state.backend' is there twice",
+    );
   });
 
   test('an unknown dotted key is refused with the nearest known name', async () => {

@@ -19,8 +19,8 @@ function streams(isTTY: boolean, columns = 40) {
 
 /** What a terminal shows after the text: erased lines are gone. */
 function shown(text: string): readonly string[] {
-  const escape = '\u001b[2K';
-  return text.split('\n').map((line) => line.slice(line.lastIndexOf(escape) + 1 && line.lastIndexOf(escape) + escape.length));
+  const erased = '\u001b[2K';
+  return text.split('\n').map((line) => line.split(erased).at(-1) ?? '');
 }
 
 describe('on a terminal', () => {

@@ -3,11 +3,24 @@ import type { Progress } from '../../../lib/adapters/embedded/run-types.ts';
 import { Output } from '../../../lib/cli/output.ts';
 import { bytesText, progressText, Reporter, spanText } from '../../../lib/cli/progress.ts';
 
-const progress: Progress = { recordsIn: 1_234_567, recordsOut: 89, recordsPerSecond: 2_980_000.4, watermarkLagMs: 3_600_000, lastCheckpoint: 12 };
+const progress: Progress = {
+  recordsIn: 1_234_567,
+  recordsOut: 89,
+  recordsPerSecond: 2_980_000.4,
+  watermarkLagMs: 3_600_000,
+  lastCheckpoint: 12,
+};
 
 function observed(o: { json?: boolean; isTTY?: boolean }) {
   const written = { out: '', err: '' };
-  const stream = (name: 'out' | 'err') => ({ isTTY: o.isTTY ?? false, columns: 200, write: (text: string) => ((written[name] += text), true) });
+  const stream = (name: 'out' | 'err') => ({
+    isTTY: o.isTTY ?? false,
+    columns: 200,
+    write(text: string): boolean {
+      written[name] += text;
+      return true;
+    },
+  });
   const output = new Output({ json: o.json ?? false, verbose: false, out: stream('out'), err: stream('err') });
   let nowMs = 0;
   const reporter = new Reporter(output, () => nowMs);
@@ -49,7 +62,10 @@ describe('events', () => {
     reporter.report({ kind: 'restarting', attempt: 1, delayMs: 1_000, error: new Error('boom') });
     output.text('');
     await new Promise((resolve) => setImmediate(resolve));
-    const kinds = written.out.trim().split('\n').map((line) => (JSON.parse(line) as { kind: string }).kind);
+    const kinds = written.out
+      .trim()
+      .split('\n')
+      .map((line) => (JSON.parse(line) as { kind: string }).kind);
     expect(kinds).toEqual(['started', 'checkpoint-completed', 'restarting']);
     expect(JSON.parse(written.out.trim().split('\n')[2]!)).toMatchObject({ error: { code: 'UNEXPECTED', message: 'boom' } });
   });
@@ -63,6 +79,21 @@ describe('events', () => {
 });
 
 test('sizes and spans are short and keep their unit', () => {
-  expect([0, 1_023, 1_024, 1_536, 200 * 1_024, 5 * 1_024 ** 3].map(bytesText)).toEqual(['0 B', '1023 B', '1.0 KiB', '1.5 KiB', '200 KiB', '5.0 GiB']);
-  expect([0, 12.4, 999, 1_000, 59_000, 60_000, 7_200_000].map(spanText)).toEqual(['0 ms', '12 ms', '999 ms', '1.0 s', '59.0 s', '1 min', '2 h']);
+  expect([0, 1_023, 1_024, 1_536, 200 * 1_024, 5 * 1_024 ** 3].map(bytesText)).toEqual([
+    '0 B',
+    '1023 B',
+    '1.0 KiB',
+    '1.5 KiB',
+    '200 KiB',
+    '5.0 GiB',
+  ]);
+  expect([0, 12.4, 999, 1_000, 59_000, 60_000, 7_200_000].map(spanText)).toEqual([
+    '0 ms',
+    '12 ms',
+    '999 ms',
+    '1.0 s',
+    '59.0 s',
+    '1 min',
+    '2 h',
+  ]);
 });

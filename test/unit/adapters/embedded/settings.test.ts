@@ -44,7 +44,9 @@ describe('settings from outside', () => {
   });
 
   test('an unknown name is an error with the nearest known one', () => {
-    expect(() => read({ 'state.backnd': 'filesystem' })).toThrow("sluice.yaml has an unknown key 'state.backnd'; did you mean 'state.backend'?");
+    expect(() => read({ 'state.backnd': 'filesystem' })).toThrow(
+      "sluice.yaml has an unknown key 'state.backnd'; did you mean 'state.backend'?",
+    );
     expect(() => read({ constructor: 'x' })).toThrow("unknown key 'constructor'");
     expect(unknownSetting('parallelism', '--set').message).toContain("did you mean 'parallelism.default'?");
     expect(unknownSetting('inptu', 'sluice.yaml', ['input']).message).toContain("did you mean 'input'?");
@@ -87,11 +89,17 @@ describe('settings from outside', () => {
     });
     expect(read({ 'restart-strategy.type': 'off', ...parts })).toEqual({ restartStrategy: { kind: 'none' } });
     expect(read(parts)).toEqual({});
-    expect(read({ 'restart-strategy.type': 'failure_rate', ...parts }).restartStrategy).toMatchObject({ kind: 'failureRate', delayMs: 9_000 });
+    expect(read({ 'restart-strategy.type': 'failure_rate', ...parts }).restartStrategy).toMatchObject({
+      kind: 'failureRate',
+      delayMs: 9_000,
+    });
   });
 
   test('a restart strategy that contradicts itself is refused', () => {
-    const bounds = { 'restart-strategy.exponential-delay.initial-backoff': '10 s', 'restart-strategy.exponential-delay.max-backoff': '1 s' };
+    const bounds = {
+      'restart-strategy.exponential-delay.initial-backoff': '10 s',
+      'restart-strategy.exponential-delay.max-backoff': '1 s',
+    };
     expect(() => read({ 'restart-strategy.type': 'exponential-delay', ...bounds })).toThrow('restart-strategy.exponential-delay');
     expect(() => read({ 'restart-strategy.type': 'sometimes' })).toThrow("'sometimes' is not one of none, fixed-delay");
   });
