@@ -56,6 +56,11 @@ export function reservationName(stage: number, subtask: number): string {
   return `reservation-${stage}-${subtask}`;
 }
 
+/** The stage in the name of a reservation; `undefined` for any other name. */
+export function reservationOfName(name: string): number | undefined {
+  return numberIn(/^reservation-([0-9]{1,15})-[0-9]+$/, name);
+}
+
 /** `pattern` lets 15 digits pass at most, so that the number is exact. */
 function numberIn(pattern: RegExp, name: string): number | undefined {
   const digits = pattern.exec(name)?.[1];

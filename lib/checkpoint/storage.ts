@@ -162,15 +162,21 @@ export class CheckpointStorage {
     });
   }
 
-  /** Gives a checkpoint up: nothing of it is left, and nothing more can be written for it (S3). Its notes stay (S4). */
+  /**
+   * Gives a checkpoint up: nothing of it is left, and nothing more can be written for it (S3). Its notes stay (S4). After a rejection the
+   * next sweep removes what is left.
+   */
   async discard(checkpoint: number): Promise<void> {
     const open = this.#open.get(checkpoint);
     if (open !== undefined) {
       open.isGivenUp = true;
       while (open.writes.size > 0) await Promise.allSettled(open.writes);
     }
-    await this.#remove(checkpoint);
-    this.#open.delete(checkpoint);
+    try {
+      await this.#remove(checkpoint);
+    } finally {
+      this.#open.delete(checkpoint);
+    }
   }
 
   /** Keeps the newest `numRetained` complete checkpoints and sweeps (S5). */
