@@ -3,9 +3,21 @@
 
 import type { FileAppender, FileLock, FileReader, FileSystem } from '../core/ports.ts';
 import { diskError, type FakeDisk, type FileNode } from './fake-disk.ts';
-import type { SimulatedProcess } from './simulated-process.ts';
+import { type SeededRandom, seededRandom } from './seeded-random.ts';
 
-export function fakeFileSystem(process: SimulatedProcess, disk: FakeDisk): FileSystem {
+/** Who asks: it decides when the effect happens and whether it is heard of. */
+export interface Asker {
+  readonly name: string;
+  readonly random: SeededRandom;
+  call<T>(method: string, place: string, effect: (fraction: number) => T): Promise<T>;
+}
+
+/** A file system whose every call happens at once: how an auditor looks at a disk between two steps of its world. */
+export function instantFileSystem(disk: FakeDisk): FileSystem {
+  return fakeFileSystem({ name: 'auditor', random: seededRandom(0), call: async (_method, _place, effect) => effect(1) }, disk);
+}
+
+export function fakeFileSystem(process: Asker, disk: FakeDisk): FileSystem {
   const by = process.name;
   return {
     readFile: (path) => process.call('readFile', path, () => disk.contents(path)),
@@ -36,7 +48,7 @@ function stepsOf(fraction: number): number {
   return fraction >= 1 ? Number.POSITIVE_INFINITY : Math.floor(fraction * 8);
 }
 
-function appender(process: SimulatedProcess, disk: FakeDisk, path: string, file: FileNode): FileAppender {
+function appender(process: Asker, disk: FakeDisk, path: string, file: FileNode): FileAppender {
   let isOpen = true;
   let isBusy = false;
   const open = (syscall: string): void => {
@@ -70,7 +82,7 @@ function appender(process: SimulatedProcess, disk: FakeDisk, path: string, file:
   };
 }
 
-function reader(process: SimulatedProcess, path: string, file: FileNode, offset: number): FileReader {
+function reader(process: Asker, path: string, file: FileNode, offset: number): FileReader {
   let at = offset;
   let isOpen = true;
   return {
@@ -92,7 +104,7 @@ function reader(process: SimulatedProcess, path: string, file: FileNode, offset:
   };
 }
 
-function heldLock(process: SimulatedProcess, path: string, file: FileNode): FileLock {
+function heldLock(process: Asker, path: string, file: FileNode): FileLock {
   return {
     release: () =>
       process.call('release', path, () => {

@@ -2,7 +2,7 @@
 // every adapter of a port passes.
 
 export { type DirectoryNode, type DiskChange, diskError, FakeDisk, type FileNode, type Node, normalPath } from './fake-disk.ts';
-export { fakeFileSystem } from './fake-file-system.ts';
+export { type Asker, fakeFileSystem, instantFileSystem } from './fake-file-system.ts';
 export { type FaultKind, FaultPlan, faultKinds, type PlannedFault, randomFaults } from './fault-plan.ts';
 export { mixText, type SeededRandom, seededRandom } from './seeded-random.ts';
 export { type SimulatedPorts, SimulatedProcess } from './simulated-process.ts';

@@ -1,0 +1,104 @@
+// The simulation from the command line:
+//   npm run sim                            seeds.json and 3,000 seeds from 1
+//   npm run sim -- --seed N [--trace]      one seed; its trace on request
+//   npm run sim -- --from A --seeds K      a range
+//   … --workers N                          processes, one for each core by default
+// A failure prints one line that replays it. Over a range of at least 500 seeds each kind of fault must have struck, else the range fails.
+
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { Worker } from 'node:worker_threads';
+import { type FaultKind, faultKinds } from '../../lib/testing/index.ts';
+import { type Outcome, simulate } from './scenario.ts';
+
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string' },
+    from: { type: 'string', default: '1' },
+    seeds: { type: 'string', default: '3000' },
+    workers: { type: 'string', default: String(availableParallelism()) },
+    trace: { type: 'boolean', default: false },
+    'first-failure': { type: 'boolean', default: false },
+  },
+});
+
+/** What a worker sends for each seed. */
+export type Verdict = Omit<Outcome, 'trace'>;
+
+export function knownSeeds(): readonly number[] {
+  return JSON.parse(readFileSync(join(import.meta.dirname, 'seeds.json'), 'utf8')) as number[];
+}
+
+if (values.seed !== undefined) await one(Number(values.seed));
+else await range(Number(values.from), Number(values.seeds));
+
+async function one(seed: number): Promise<void> {
+  const outcome = await simulate(seed, { keepTrace: values.trace });
+  if (values.trace) for (const line of outcome.trace) console.log(line);
+  const { runs, steps, completed, ending, planned, struck, traceHash } = outcome;
+  console.log(
+    `seed ${seed}: ${ending}, ${runs} processes, ${steps} steps, ${completed} checkpoints, faults ${struck.join(' ') || 'none'} of ${planned.join(' ') || 'none'}, trace ${traceHash}`,
+  );
+  for (const f of outcome.failures) console.log(`  ${f}`);
+  process.exitCode = outcome.failures.length > 0 ? 1 : 0;
+}
+
+async function range(from: number, count: number): Promise<void> {
+  const begin = performance.now();
+  const seeds = [...new Set([...(values['first-failure'] ? [] : knownSeeds()), ...Array.from({ length: count }, (_, i) => from + i)])];
+  const verdicts: Verdict[] = [];
+  let next = 0;
+  const isTty = process.stdout.isTTY === true;
+  await new Promise<void>((resolve, reject) => {
+    let busy = 0;
+    for (let i = 0; i < Number(values.workers); i++) {
+      const worker = new Worker(new URL('./sim-worker.ts', import.meta.url));
+      const give = (): void => {
+        const seed = seeds[next];
+        if (seed === undefined) {
+          void worker.terminate();
+          if (--busy === 0) resolve();
+          return;
+        }
+        next++;
+        worker.postMessage(seed);
+      };
+      worker.on('message', (verdict: Verdict) => {
+        verdicts.push(verdict);
+        if (verdict.failures.length > 0) {
+          console.log(`seed ${verdict.seed} fails: ${verdict.failures[0]}\n  npm run sim -- --seed ${verdict.seed}`);
+          if (values['first-failure']) next = seeds.length;
+        } else if (isTty && verdicts.length % 100 === 0) console.log(`${verdicts.length} of ${seeds.length} seeds`);
+        give();
+      });
+      worker.on('error', reject);
+      busy++;
+      give();
+    }
+  });
+  report(verdicts, (performance.now() - begin) / 1_000);
+}
+
+function report(verdicts: readonly Verdict[], seconds: number): void {
+  const failed = verdicts.filter((v) => v.failures.length > 0);
+  const sum = (f: (v: Verdict) => number): number => verdicts.reduce((n, v) => n + f(v), 0);
+  const tally = (kind: FaultKind, list: (v: Verdict) => readonly FaultKind[]): number =>
+    sum((v) => list(v).filter((k) => k === kind).length);
+  const faults = faultKinds.map((k) => `${k} ${tally(k, (v) => v.struck)}/${tally(k, (v) => v.planned)}`);
+  const never = faultKinds.filter((k) => tally(k, (v) => v.struck) === 0);
+  const missed = verdicts.filter((v) => v.struck.length < v.planned.length).length;
+  console.log(
+    `${verdicts.length} seeds in ${seconds.toFixed(1)} s: ${sum((v) => v.runs)} processes, ${sum((v) => v.completed)} checkpoints, ${sum((v) => v.steps)} steps`,
+  );
+  console.log(`faults struck/planned: ${faults.join(', ')}; ${missed} seeds ended before all of theirs had struck`);
+  if (verdicts.length >= 500 && never.length > 0) {
+    console.log(`no ${never.join(', ')} ever struck: these seeds prove less than they should`);
+    process.exitCode = 1;
+  }
+  console.log(
+    `${verdicts.length - failed.length} passed, ${failed.length} failed${failed.length === 0 ? '' : `: ${failed.map((v) => v.seed).join(' ')}`}`,
+  );
+  if (failed.length > 0) process.exitCode = 1;
+}
