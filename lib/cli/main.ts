@@ -3,8 +3,8 @@
 //   M1  The process ends with the command's exit code, however many timers and sockets user code has left open.
 //   M2  No error leaves as a bare stack trace, also one that user code throws where nobody waits for it.
 //   M3  A process whose work was forgotten, so that nothing keeps it alive, says so and fails.
-import { enableCompileCache } from 'node:module';
-import { type Arguments, parseArguments, usageError } from './arguments.ts';
+import nodeModule from 'node:module'; // whole, because an older Node would stop at a name that it lacks before it could be told why
+import { type Arguments, notAvailableYet, parseArguments, usageError } from './arguments.ts';
 import { type CommandEntry, commands, laterCommands } from './commands.ts';
 import { Output } from './output.ts';
 
@@ -27,7 +27,6 @@ function ownWords(words: readonly string[]): readonly string[] {
 }
 
 async function unknownCommand(words: readonly string[]): Promise<Error> {
-  const { notAvailableYet } = await import('./arguments.ts');
   const { nearest } = await import('../core/suggest.ts');
   const word = words[0]!;
   if (laterCommands.includes(word)) return notAvailableYet(`\`sluice ${word}\``);
@@ -48,58 +47,64 @@ async function showHelp(words: readonly string[]): Promise<number> {
   return 0;
 }
 
+async function showVersion(output: Output): Promise<number> {
+  const { packageVersion } = await import('./package.ts');
+  output.text(packageVersion());
+  output.object({ version: packageVersion() });
+  return 0;
+}
+
 async function perform(words: readonly string[], output: Output): Promise<number> {
-  if (words[0] === '--version' || words[0] === '-V') {
-    const { packageVersion } = await import('./package.ts');
-    output.text(packageVersion());
-    output.object({ version: packageVersion() });
-    return 0;
-  }
   const { entry, rest } = findCommand(words);
   const own = ownWords(rest);
-  if (own.includes('--help') || own.includes('-h') || words.length === 0) return await showHelp(words);
-  if (entry === undefined)
-    throw rest.length > 0 && !rest[0]!.startsWith('-')
-      ? await unknownCommand(rest)
-      : usageError('no command is given; `sluice --help` lists them');
+  if (words.length === 0 || own.includes('--help') || own.includes('-h')) return await showHelp(words);
+  if (entry === undefined) {
+    if (own.includes('--version') || own.includes('-V')) return await showVersion(output);
+    throw own[0]?.startsWith('-') === false ? await unknownCommand(own) : usageError('no command is given; `sluice --help` lists them');
+  }
   const given: Arguments = parseArguments(rest, entry.shape);
   const command = await entry.load();
   return await command({ shape: entry.shape, arguments: given, output });
 }
 
+const nodeVersionMin = [22, 18]; // the first that reads TypeScript without a flag
+
+function isTooOld(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major < nodeVersionMin[0]! || (major === nodeVersionMin[0] && minor < nodeVersionMin[1]!);
+}
+
 async function main(words: readonly string[]): Promise<void> {
-  enableCompileCache();
+  if (isTooOld(process.versions.node)) {
+    process.stderr.write(`sluice: Node ${nodeVersionMin.join('.')} or newer is needed, and this is ${process.versions.node}\n`);
+    process.exit(2);
+  }
+  nodeModule.enableCompileCache(); // what was read once is not parsed again at the next start
   const isSet = (name: string): boolean => ownWords(words).includes(name);
   const output = new Output({ json: isSet('--json'), verbose: isSet('--verbose'), out: process.stdout, err: process.stderr });
-  let exitCode: number | undefined;
   const fail = async (error: unknown): Promise<number> => (await import('./failure.ts')).tellFailure(output, error);
+  const leave = async (code: number): Promise<void> => {
+    await output.end();
+    process.exit(code);
+  };
+  guard((error) => void fail(error).then(leave));
+  await leave(await perform(words, output).catch(fail));
+}
 
-  process.on('exit', () => {
-    if (exitCode !== undefined) return;
+/** Catches what nobody waits for, so that it ends the process the way an awaited failure does (M2, M3). */
+function guard(fail: (error: unknown) => void): void {
+  process.on('uncaughtException', fail);
+  process.on('unhandledRejection', fail);
+  process.on('beforeExit', () => {
     process.stderr.write('sluice: the work stopped before it was done, and nothing is left to wait for; please report this as a defect\n');
-    process.exitCode = 1;
+    process.exit(1);
   });
-  for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
-    process.on(event, (error: unknown) => {
-      void fail(error).then(async (code) => {
-        exitCode = code;
-        await output.end();
-        process.exit(code);
-      });
-    });
-  }
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
-      exitCode ??= 141; // as if by SIGPIPE: whoever read the answer has left
-      process.exit(exitCode);
+      process.exit(141); // as if by SIGPIPE: whoever read the answer has left
     });
   }
-
-  const done = await perform(words, output).catch(fail);
-  exitCode = done;
-  await output.end();
-  process.exit(done);
 }
 
 void main(process.argv.slice(2));

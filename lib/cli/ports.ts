@@ -1,11 +1,12 @@
 // The one place where the command line chooses adapters: the local disk, the system's clock and chance, and a fair scheduler.
+import { nodeByteStreams } from '../adapters/embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import type { EmbeddedPorts } from '../adapters/embedded/run-types.ts';
 import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts';
 import { systemScheduler } from '../adapters/embedded/system-scheduler.ts';
 
 export function embeddedPorts(): EmbeddedPorts {
-  return { files: nodeFileSystem, clock: systemClock, scheduler: systemScheduler(), random: systemRandom };
+  return { files: nodeFileSystem, clock: systemClock, scheduler: systemScheduler(), random: systemRandom, streams: nodeByteStreams };
 }
 
 /** How a run names itself to whoever is refused because of it. */
