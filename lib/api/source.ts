@@ -4,7 +4,7 @@
 //   S2  Reading a split from a position gives the records that followed when the position was taken.
 //   S3  `poll` never waits: it hands out what has been loaded.
 
-import type { Clock, FileSystem } from '../core/ports.ts';
+import type { ByteStreams, Clock, FileSystem } from '../core/ports.ts';
 import type { OutputTag } from './functions.ts';
 
 /** Plain data: it lies in the checkpoint. */
@@ -44,6 +44,8 @@ export interface SourceContext {
   readonly uid: string;
   readonly files: FileSystem;
   readonly clock: Clock;
+  /** Sockets and standard input; absent where the runtime has none. */
+  readonly streams?: ByteStreams | undefined;
   /** A record left out under `onError: 'skip'`. */
   countSkipped(): void;
 }

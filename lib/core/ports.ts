@@ -47,6 +47,13 @@ export interface FileReader {
   close(): Promise<void>;
 }
 
+/** Bytes that come from outside once and cannot be asked for again. Closing a reader ends a `read` that waits. */
+export interface ByteStreams {
+  /** Rejects with the platform's error (`ECONNREFUSED` …). */
+  connect(p: { readonly host: string; readonly port: number }): Promise<FileReader>;
+  standardInput(): FileReader;
+}
+
 /** Held until `release` or the death of the process, whatever kills it. */
 export interface FileLock {
   release(): Promise<void>;
@@ -78,5 +85,8 @@ export interface FileSystem {
   stat(path: string): Promise<FileStat | undefined>;
   syncDirectory(path: string): Promise<void>;
   /** Takes the lock that the file stands for (creating it), and notes `owner` beside it. */
-  lock(path: string, owner: string): Promise<{ readonly kind: 'locked'; readonly lock: FileLock } | { readonly kind: 'held'; readonly owner: string }>;
+  lock(
+    path: string,
+    owner: string,
+  ): Promise<{ readonly kind: 'locked'; readonly lock: FileLock } | { readonly kind: 'held'; readonly owner: string }>;
 }

@@ -2,13 +2,14 @@
 
 import type { Job } from '../../api/job.ts';
 import type { RestartStrategy } from '../../api/restart-strategy.ts';
-import type { Clock, FileSystem, Random, Scheduler } from '../../core/ports.ts';
+import type { ByteStreams, Clock, FileSystem, Random, Scheduler } from '../../core/ports.ts';
 
 export interface EmbeddedPorts {
   readonly files: FileSystem;
   readonly clock: Clock;
   readonly scheduler: Scheduler;
   readonly random: Random;
+  readonly streams?: ByteStreams;
 }
 
 /** Settings from outside the job, already merged (`--set` over `SLUICE_` variables over `sluice.yaml`); the job's own calls win over them. */

@@ -77,7 +77,9 @@ export class CsvDecoder<T> implements Decoder<T> {
     const plain = bytes.indexOf(newline, start);
     const lineEnd = plain < 0 ? bytes.length : plain;
     const hasQuote = bytes.subarray(start, lineEnd).includes(quote);
-    const found = hasQuote ? recordEnd(bytes, start, this.#delimiterByte, isLast) : { end: plain < 0 && !isLast ? -1 : lineEnd, isOpen: false };
+    const found = hasQuote
+      ? recordEnd(bytes, start, this.#delimiterByte, isLast)
+      : { end: plain < 0 && !isLast ? -1 : lineEnd, isOpen: false };
     const seen = (found.end < 0 ? bytes.length : found.end) - start;
     if (seen > this.#o.recordBytesMax) {
       const hint = found.isOpen ? 'a quote that is opened there is not closed' : 'csv() expects records that end with a line';
@@ -91,8 +93,11 @@ export class CsvDecoder<T> implements Decoder<T> {
   #take(window: ByteWindow, end: number): string {
     const { bytes, start } = window;
     const isReturned = end > start && bytes[end - 1] === carriageReturn;
-    const text = window.isAscii ? bytes.toString('latin1', start, isReturned ? end - 1 : end) : bytes.toString('utf8', start, isReturned ? end - 1 : end);
-    for (let at = bytes.indexOf(newline, start); at >= 0 && at <= end && at < bytes.length; at = bytes.indexOf(newline, at + 1)) window.line++;
+    const text = window.isAscii
+      ? bytes.toString('latin1', start, isReturned ? end - 1 : end)
+      : bytes.toString('utf8', start, isReturned ? end - 1 : end);
+    for (let at = bytes.indexOf(newline, start); at >= 0 && at <= end && at < bytes.length; at = bytes.indexOf(newline, at + 1))
+      window.line++;
     window.start = Math.min(end + 1, bytes.length);
     return text;
   }
@@ -124,7 +129,8 @@ export class CsvDecoder<T> implements Decoder<T> {
   #record(text: string): Record<string, unknown> {
     const names = this.#names!;
     const fields = splitFields(text, this.#o.delimiter);
-    if (fields.length !== names.length) throw new Error(`the record has ${fields.length} ${fields.length === 1 ? 'field' : 'fields'}, ${names.length} are expected`);
+    if (fields.length !== names.length)
+      throw new Error(`the record has ${fields.length} ${fields.length === 1 ? 'field' : 'fields'}, ${names.length} are expected`);
     const record: Record<string, unknown> = {};
     for (let i = 0; i < names.length; i++) {
       const name = names[i]!;

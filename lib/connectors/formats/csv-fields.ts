@@ -10,7 +10,12 @@ const newline = 0x0a;
  *
  * @param isLast  nothing follows the bytes
  */
-export function recordEnd(bytes: Uint8Array, start: number, delimiter: number, isLast: boolean): { readonly end: number; readonly isOpen: boolean } {
+export function recordEnd(
+  bytes: Uint8Array,
+  start: number,
+  delimiter: number,
+  isLast: boolean,
+): { readonly end: number; readonly isOpen: boolean } {
   let isQuoted = false;
   let isFieldStart = true;
   for (let at = start; at < bytes.length; at++) {
@@ -18,7 +23,8 @@ export function recordEnd(bytes: Uint8Array, start: number, delimiter: number, i
     if (isQuoted) {
       if (c !== quote) continue;
       if (bytes[at + 1] === quote) at++;
-      else if (at + 1 === bytes.length && !isLast) return { end: -1, isOpen: true }; // the next byte tells whether this one closes
+      else if (at + 1 === bytes.length && !isLast)
+        return { end: -1, isOpen: true }; // the next byte tells whether this one closes
       else isQuoted = false;
       continue;
     }

@@ -3,7 +3,15 @@ import { type CsvColumnType, fieldText } from './csv-columns.ts';
 import { CsvDecoder } from './csv-decoder.ts';
 import { type Encoder, type Format, type FormatOptions, recordBytesMaxDefault } from './format.ts';
 
-type ColumnTypeOf<V> = V extends string ? 'string' : V extends number ? 'number' : V extends bigint ? 'bigint' : V extends boolean ? 'boolean' : never;
+type ColumnTypeOf<V> = V extends string
+  ? 'string'
+  : V extends number
+    ? 'number'
+    : V extends bigint
+      ? 'bigint'
+      : V extends boolean
+        ? 'boolean'
+        : never;
 
 export interface CsvOptions<T> extends FormatOptions {
   /**
@@ -35,7 +43,8 @@ export function csv<T = Record<string, string>>(o: CsvOptions<NoInfer<T>> = {}):
   }
   const columns = new Map(Object.entries(o.columns ?? {}) as [string, CsvColumnType][]);
   for (const [name, type] of columns) {
-    if (!['string', 'number', 'bigint', 'boolean'].includes(type)) throw invalid(`column '${name}' has the type '${String(type)}'; string, number, bigint and boolean exist`);
+    if (!['string', 'number', 'bigint', 'boolean'].includes(type))
+      throw invalid(`column '${name}' has the type '${String(type)}'; string, number, bigint and boolean exist`);
   }
   if (o.header === false && columns.size === 0) throw invalid('without a header the columns must be named');
   return {
@@ -81,5 +90,8 @@ function invalid(message: string): SluiceError {
 }
 
 function refused(why: string): SluiceError {
-  return new SluiceError('VALUE_NOT_ENCODABLE', { message: `the row cannot be written as CSV: ${why}; map it to text, a finite number or null before the sink`, next: 'fix-the-job' });
+  return new SluiceError('VALUE_NOT_ENCODABLE', {
+    message: `the row cannot be written as CSV: ${why}; map it to text, a finite number or null before the sink`,
+    next: 'fix-the-job',
+  });
 }

@@ -73,7 +73,11 @@ export class JsonArrayDecoder<T> implements Decoder<T> {
     if (at < bytes.length) return true;
     if (!window.isLast) window.status = 'dry';
     else if (this.#phase === 'nothing') window.status = 'ended';
-    else throw this.#broken(window, this.#phase === 'array' ? 'the file is empty, jsonArray() expects one array' : 'the file ends before its array is closed');
+    else
+      throw this.#broken(
+        window,
+        this.#phase === 'array' ? 'the file is empty, jsonArray() expects one array' : 'the file ends before its array is closed',
+      );
     return false;
   }
 
@@ -105,7 +109,8 @@ export class JsonArrayDecoder<T> implements Decoder<T> {
     const isScalar = first !== openBrace && first !== openBracket && first !== quote;
     const end = isScalar ? this.#scalarEnd(window) : this.#nestedEnd(window);
     const seen = (end < 0 ? bytes.length : end) - start;
-    if (seen > this.#recordBytesMax) throw recordTooLarge(this.#ctx, window.line, this.#recordBytesMax, 'an element of the array may not be closed');
+    if (seen > this.#recordBytesMax)
+      throw recordTooLarge(this.#ctx, window.line, this.#recordBytesMax, 'an element of the array may not be closed');
     if (end >= 0) return end;
     if (window.isLast) throw this.#broken(window, 'the file ends within an element');
     window.status = 'dry';

@@ -77,7 +77,6 @@ function convertObject(v: object, path: string, depth: number): unknown {
       // Without a prototype, so that a field called `__proto__` or `toJSON` is a field.
       const copy: Record<string, unknown> = Object.create(null);
       for (const [name, field] of Object.entries(v)) if (field !== undefined) copy[name] = convert(field, fieldPath(path, name), depth + 1);
-      if (Object.hasOwn(copy, 'toJSON') && typeof copy['toJSON'] === 'function') throw refused(path, 'it has a toJSON method');
       return copy;
     }
     case 'array':

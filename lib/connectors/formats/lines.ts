@@ -40,5 +40,8 @@ function encodeLine(row: unknown): string {
 }
 
 function refused(why: string): SluiceError {
-  return new SluiceError('VALUE_NOT_ENCODABLE', { message: `the row cannot be written as a line: ${why}; map it to one line of text before the sink`, next: 'fix-the-job' });
+  return new SluiceError('VALUE_NOT_ENCODABLE', {
+    message: `the row cannot be written as a line: ${why}; map it to one line of text before the sink`,
+    next: 'fix-the-job',
+  });
 }

@@ -12,12 +12,12 @@ export function handleMalformed(
   record: { readonly line: number; readonly text: string; readonly reason: string; readonly cause?: unknown },
   out: Pick<SourceOutput<never>, 'side'>,
 ): void {
-  if (onError === 'skip') return ctx.countSkipped();
   if (onError === 'fail') throw malformed(ctx, record);
-  out.side(onError, { file: ctx.file, line: record.line, text: record.text, reason: record.reason });
+  if (onError === 'skip') ctx.countSkipped();
+  else out.side(onError, { file: ctx.file, line: record.line, text: record.text, reason: record.reason });
 }
 
-/** The error for a record that cannot be read, or, without `isFinal: false`, for a file whose structure is broken. */
+/** The error for a record that cannot be read or, with `isStructure`, for a file that is not what its format says, which no option passes over. */
 export function malformed(
   ctx: DecoderContext,
   o: { readonly line: number; readonly text: string; readonly reason: string; readonly cause?: unknown; readonly isStructure?: boolean },
@@ -53,7 +53,10 @@ function placeOf(ctx: DecoderContext, line: number): string {
 }
 
 function excerptOf(text: string): string {
-  const flat = text.slice(0, excerptCharactersMax * 2).replace(/\s+/g, ' ').trim();
+  const flat = text
+    .slice(0, excerptCharactersMax * 2)
+    .replace(/\s+/g, ' ')
+    .trim();
   return flat.length <= excerptCharactersMax && text.length <= excerptCharactersMax * 2 ? flat : `${flat.slice(0, excerptCharactersMax)}…`;
 }
 

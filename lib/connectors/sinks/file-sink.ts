@@ -31,7 +31,8 @@ export interface FileSinkOptions<T> {
  */
 export function fileSink<T>(o: FileSinkOptions<T>): Sink<T> {
   if (o.path === '') throw invalid('the path is empty');
-  if (o.rollBytes !== undefined && !(Number.isSafeInteger(o.rollBytes) && o.rollBytes > 0)) throw invalid(`rollBytes ${o.rollBytes} is not a whole number of bytes above 0`);
+  if (o.rollBytes !== undefined && !(Number.isSafeInteger(o.rollBytes) && o.rollBytes > 0))
+    throw invalid(`rollBytes ${o.rollBytes} is not a whole number of bytes above 0`);
   const rollEveryMs = o.rollEvery === undefined ? undefined : parseDuration(o.rollEvery, { name: 'rollEvery' });
   if (rollEveryMs === 0) throw invalid('rollEvery is 0; leave it out to close parts at checkpoints only');
   o.format.createEncoder(); // a format that cannot be written is found while the job is described

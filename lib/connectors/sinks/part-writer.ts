@@ -25,7 +25,10 @@ export class PartWriter {
   #lost: unknown;
   #appender: FileAppender | undefined;
 
-  constructor(files: FileSystem, p: { readonly path: string; readonly staged: string; readonly part: string; readonly head: string; readonly openedAt: number }) {
+  constructor(
+    files: FileSystem,
+    p: { readonly path: string; readonly staged: string; readonly part: string; readonly head: string; readonly openedAt: number },
+  ) {
     this.#files = files;
     this.#path = p.path;
     this.staged = p.staged;
@@ -69,7 +72,8 @@ export class PartWriter {
 
   /** After a failure: sees how much of what was written has arrived. */
   async #findOut(): Promise<void> {
-    if (this.#appender === undefined) await this.#files.removeFile(this.#path); // created, perhaps, but the answer was lost
+    if (this.#appender === undefined)
+      await this.#files.removeFile(this.#path); // created, perhaps, but the answer was lost
     else this.#drop(((await this.#files.stat(this.#path))?.bytes ?? this.#writtenBytes) - this.#writtenBytes);
   }
 

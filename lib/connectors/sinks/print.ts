@@ -11,6 +11,7 @@ import type { RecordBatch } from '../../core/batch.ts';
 export function print<T = unknown>(label?: string): Sink<T> {
   return {
     kind: 'print',
+    isStateless: true,
     recover: () => undefined,
     createWriter: (ctx) => new PrintWriter(ctx, label ?? ''),
   };

@@ -48,7 +48,9 @@ export async function claimStaging(files: FileSystem, output: string, ctx: SinkC
     .sort((a, b) => b - a);
   const newer = generations.filter((g) => g > ctx.generation);
   if (newer.length > 0) {
-    ctx.report(`${output} holds the unfinished output of a later run of this job (${newer.map((g) => `${prefix}${g}`).join(', ')}); it is left alone`);
+    ctx.report(
+      `${output} holds the unfinished output of a later run of this job (${newer.map((g) => `${prefix}${g}`).join(', ')}); it is left alone`,
+    );
   }
   const older = generations.filter((g) => g < ctx.generation);
   let hasOwn = generations.includes(ctx.generation);
@@ -95,7 +97,12 @@ async function removeEntry(files: FileSystem, directory: string, entry: Director
  * @param pathOf  where the staged part lies now
  * @throws SluiceError `OUTPUT_CONFLICT` when another file has the name of a part; the staged part stays
  */
-export async function commitParts(files: FileSystem, output: string, parts: readonly StagedPart[], pathOf: (staged: string) => string | undefined): Promise<void> {
+export async function commitParts(
+  files: FileSystem,
+  output: string,
+  parts: readonly StagedPart[],
+  pathOf: (staged: string) => string | undefined,
+): Promise<void> {
   const linked: string[] = [];
   for (const { staged, part } of parts) {
     const path = pathOf(staged);

@@ -5,8 +5,8 @@
 //   R3  `position` is behind the last record handed out, also when more has been loaded.
 
 import type { SourceOutput, SplitPosition, SplitReader } from '../../api/source.ts';
-import type { FileReader } from '../../core/ports.ts';
 import { KiB } from '../../core/limits.ts';
+import type { FileReader } from '../../core/ports.ts';
 import { ByteWindow } from '../formats/byte-window.ts';
 import type { Decoder, DecoderContext, Format } from '../formats/format.ts';
 
@@ -68,14 +68,15 @@ export class DecodingReader<T> implements SplitReader<T> {
   poll(out: SourceOutput<T>, max: number): number {
     if (this.#failure !== undefined) throw this.#failure.error;
     const before = out.count;
-    while (this.#window.status !== 'ended') {
-      if (this.#head === 'nothing' || this.#passHead()) {
-        const wanted = max - (out.count - before);
-        if (wanted <= 0) break;
-        this.#decoder.decode(this.#window, out, wanted);
-        if (this.#window.status !== 'dry') break;
+    const wanted = before + max;
+    // A stretch of malformed records gives none, and is passed in one call: at most what is loaded.
+    while (out.count < wanted && this.#window.status !== 'ended') {
+      if (this.#head !== 'nothing' && !this.#passHead()) {
+        if (!this.#feed()) break;
+        continue;
       }
-      if (!this.#feed()) break;
+      this.#decoder.decode(this.#window, out, wanted - out.count);
+      if (this.#window.status === 'dry' && !this.#feed()) break;
     }
     const count = out.count - before;
     this.#index += count;

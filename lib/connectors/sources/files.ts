@@ -54,10 +54,17 @@ export function files<T>(o: FilesOptions<T>): Source<T> {
 }
 
 function splitsOf(file: InputFile, splitBytes: number | undefined): readonly FileSplit[] {
-  if (splitBytes === undefined || file.bytes <= splitBytes) return [{ id: file.path, path: file.path, begin: 0, limit: file.bytes, bytes: file.bytes }];
+  if (splitBytes === undefined || file.bytes <= splitBytes)
+    return [{ id: file.path, path: file.path, begin: 0, limit: file.bytes, bytes: file.bytes }];
   const splits: FileSplit[] = [];
   for (let begin = 0; begin < file.bytes; begin += splitBytes) {
-    splits.push({ id: `${file.path}@${begin}`, path: file.path, begin, limit: Math.min(begin + splitBytes, file.bytes), bytes: file.bytes });
+    splits.push({
+      id: `${file.path}@${begin}`,
+      path: file.path,
+      begin,
+      limit: Math.min(begin + splitBytes, file.bytes),
+      bytes: file.bytes,
+    });
   }
   return splits;
 }
@@ -96,7 +103,8 @@ const unitBytes: Readonly<Record<SizeUnit, number>> = { B: 1, KiB, MiB, GiB: 1_0
 function parseSplitSize(size: ByteSize, format: Format<unknown>): number {
   const invalid = (why: string): SluiceError =>
     new SluiceError('SPLIT_SIZE_INVALID', { message: `files(): splitSize ${JSON.stringify(size)} ${why}`, next: 'fix-the-job' });
-  if (!format.isSplittable) throw invalid(`cannot be used with ${format.name}(): only ndjson() and lines() can be read from the middle of a file`);
+  if (!format.isSplittable)
+    throw invalid(`cannot be used with ${format.name}(): only ndjson() and lines() can be read from the middle of a file`);
   const match = /^([0-9]+) ?(B|KiB|MiB|GiB)$/.exec(String(size));
   const bytes = typeof size === 'number' ? size : match === null ? Number.NaN : Number(match[1]) * unitBytes[match[2] as SizeUnit];
   if (!Number.isSafeInteger(bytes)) throw invalid("is not a size; write a number of bytes or text such as '64 MiB'");

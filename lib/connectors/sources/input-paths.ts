@@ -40,7 +40,8 @@ async function collect(files: FileSystem, path: string, found: InputFile[]): Pro
   const stat = await files.stat(path);
   if (stat === undefined) return; // gone since it was listed
   if (stat.kind === 'file') found.push({ path, bytes: stat.bytes });
-  else if (stat.kind === 'other') throw notFound(path, 'it is neither a file nor a directory; files are read twice after a restart (a pipe? then use stdin)');
+  else if (stat.kind === 'other')
+    throw notFound(path, 'it is neither a file nor a directory; files are read twice after a restart (a pipe? then use stdin)');
   else for (const entry of await files.list(path)) if (!isSkipped(entry.name)) await collect(files, join(path, entry.name), found);
 }
 
