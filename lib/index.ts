@@ -68,10 +68,13 @@ export type { Decoder, DecoderContext, Encoder, Format, FormatOptions, Malformed
 export { jsonArray } from './connectors/formats/json-array.ts';
 export { lines } from './connectors/formats/lines.ts';
 export { ndjson } from './connectors/formats/ndjson.ts';
+export { collect, type CollectSink } from './connectors/sinks/collect.ts';
 export { fileSink, type FileSinkOptions } from './connectors/sinks/file-sink.ts';
 export { print } from './connectors/sinks/print.ts';
 export { type TransactionId, TwoPhaseCommitSink } from './connectors/sinks/two-phase-commit.ts';
+export { GenericWriteAheadSink } from './connectors/sinks/write-ahead.ts';
 export { type ByteSize, files, type FilesOptions } from './connectors/sources/files.ts';
+export { socket, type SocketOptions, stdin } from './connectors/sources/streams.ts';
 export type { RecordBatch } from './core/batch.ts';
 export type { Duration, Unit } from './core/duration.ts';
 export { isSluiceError, type Next, SluiceError } from './core/errors.ts';
