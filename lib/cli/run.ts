@@ -53,6 +53,7 @@ function requestOf(call: Call, prepared: JobCall, cancel: AbortSignal, report: (
     print: (line) => call.output.printed(line),
     report,
     cancel,
+    workingDirectory: process.cwd(),
     owner: ownerOfProcess(process.pid),
   };
 }

@@ -58,6 +58,8 @@ export interface RunRequest {
   readonly report: (event: RunEvent) => void;
   /** Aborted by SIGINT or SIGTERM: the job is cancelled. */
   readonly cancel?: AbortSignal;
+  /** Absolute; relative checkpoint directories and `.sluice/` lie below it. */
+  readonly workingDirectory: string;
   /** Shown to whoever is refused because this run owns the directory, such as the process id. */
   readonly owner: string;
 }

@@ -5,6 +5,10 @@ import type { OperatorSnapshot } from '../../checkpoint/snapshot.ts';
 import type { RecordBatch } from '../../core/batch.ts';
 import { encodeValue } from '../../core/value-codec.ts';
 
+export type PrepareOutcome =
+  | { readonly kind: 'prepared'; readonly promise: NonNullable<OperatorSnapshot['sink']> }
+  | { readonly kind: 'not-noted'; readonly error: unknown };
+
 export class SinkDriver {
   readonly uid: string;
   readonly writer: SinkWriter;
@@ -22,13 +26,20 @@ export class SinkDriver {
     return this.writer.write(rows);
   }
 
-  /** @param announce  makes the open transactions durable before they are prepared */
-  prepare(checkpoint: number, announce: (transactions: readonly Uint8Array[]) => Promise<void>): Promise<NonNullable<OperatorSnapshot['sink']>> {
+  /**
+   * @param announce  makes the open transactions durable before they are prepared; when it rejects nothing is prepared, and the open
+   *   transactions go on into the next checkpoint
+   */
+  prepare(checkpoint: number, announce: (transactions: readonly Uint8Array[]) => Promise<void>): Promise<PrepareOutcome> {
     return this.#inTurn(async () => {
       const open = this.writer.announce(checkpoint);
-      if (open.length > 0) await announce(open.map(encodeValue));
+      try {
+        if (open.length > 0) await announce(open.map(encodeValue));
+      } catch (error) {
+        return { kind: 'not-noted', error };
+      }
       const prepared: Prepared = await this.writer.prepare(checkpoint);
-      return { state: encodeValue(prepared.state), transactions: prepared.transactions.map(encodeValue) };
+      return { kind: 'prepared', promise: { state: encodeValue(prepared.state), transactions: prepared.transactions.map(encodeValue) } };
     });
   }
 

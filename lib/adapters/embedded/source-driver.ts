@@ -144,6 +144,11 @@ export class SourceDriver {
     return minimum;
   }
 
+  /** Largest event time read so far. */
+  get largestTimestamp(): number {
+    return this.#splits.reduce((largest, split) => Math.max(largest, split.largest), noWatermark);
+  }
+
   /** The watermark that a restored source stands at, so that a replay begins with the event time of the checkpoint. */
   restoredWatermark(): number | undefined {
     return this.#watermark();

@@ -99,8 +99,12 @@ export class SubtaskCheckpoints {
   async #prepareSinks(running: Running): Promise<void> {
     const prepared = new Map<string, NonNullable<OperatorSnapshot['sink']>>();
     for (const sink of this.#sinks.values()) {
-      const announce = (transactions: readonly Uint8Array[]): Promise<void> => this.#services.announce(running.checkpoint, sink.uid, transactions);
-      prepared.set(sink.uid, await sink.prepare(running.checkpoint, announce));
+      const noted = await sink.prepare(running.checkpoint, (transactions) => this.#services.announce(running.checkpoint, sink.uid, transactions));
+      if (noted.kind === 'not-noted') {
+        this.#decline(running, noted.error);
+        return;
+      }
+      prepared.set(sink.uid, noted.promise);
     }
     running.sinks = prepared;
     this.#storeWhenReady(running);
@@ -113,5 +117,10 @@ export class SubtaskCheckpoints {
     this.#services.store(checkpoint, snapshot.finish(sinks)).then(this.#services.wake, (error: unknown) => {
       this.#services.checkpointEnded(checkpoint, { kind: 'declined', reason: 'its state could not be stored', error });
     });
+  }
+
+  #decline({ checkpoint }: Running, error: unknown): void {
+    this.abort(checkpoint);
+    this.#services.checkpointEnded(checkpoint, { kind: 'declined', reason: 'its transactions could not be noted', error });
   }
 }

@@ -10,6 +10,7 @@ import { finalWatermark, type StreamElement } from '../../core/batch.ts';
 import type { Alignment } from '../../runtime/alignment.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
 import type { WatermarkValve } from '../../runtime/watermarks.ts';
+import type { SubtaskMetrics } from '../../runtime/metrics.ts';
 import type { Channel } from './channel.ts';
 import type { InputGate } from './input-gate.ts';
 import type { SinkDriver } from './sink-driver.ts';
@@ -24,14 +25,13 @@ export interface SubtaskServices {
   readonly store: (checkpoint: number, snapshot: SubtaskSnapshot) => Promise<void>;
   readonly announce: (checkpoint: number, sink: string, transactions: readonly Uint8Array[]) => Promise<void>;
   readonly checkpointEnded: (checkpoint: number, end: CheckpointEnd) => void;
-  /** The subtask has read all its input and given all its output. */
-  readonly finished: () => void;
   readonly isSnapshotAsynchronous: boolean;
   readonly idleAfterMs: number | undefined;
 }
 
 export interface SubtaskParts {
   readonly host: OperatorHost;
+  readonly metrics: SubtaskMetrics;
   readonly source: SourceDriver | undefined;
   readonly gate: InputGate;
   readonly alignment: Alignment;
@@ -44,6 +44,7 @@ export interface SubtaskParts {
 
 export class Subtask {
   readonly host: OperatorHost;
+  readonly metrics: SubtaskMetrics;
   readonly source: SourceDriver | undefined;
   readonly sinks: ReadonlyMap<number, SinkDriver>;
   readonly checkpoints: SubtaskCheckpoints;
@@ -63,6 +64,7 @@ export class Subtask {
     this.#parts = parts;
     this.#services = services;
     this.host = parts.host;
+    this.metrics = parts.metrics;
     this.source = parts.source;
     this.sinks = parts.sinks;
     this.checkpoints = new SubtaskCheckpoints(parts.host, parts.sinks, services);
@@ -208,7 +210,6 @@ export class Subtask {
   #finish(): void {
     this.hasFinished = true;
     this.host.broadcast({ kind: 'end' });
-    this.#services.finished();
   }
 
   #carryOut(): void {

@@ -1,0 +1,105 @@
+// From a checkpoint (or nothing) to subtasks that are ready for their first step.
+
+import type { CheckpointCoordinator } from '../../checkpoint/coordinator.ts';
+import { checkCompatible } from '../../checkpoint/compatibility.ts';
+import type { LoadedCheckpoint } from '../../checkpoint/reading.ts';
+import { promisedTransactions } from '../../checkpoint/redistribute.ts';
+import { readSubtask } from '../../checkpoint/restore.ts';
+import type { StateInfo, SubtaskRestore } from '../../checkpoint/snapshot.ts';
+import type { CheckpointStorage } from '../../checkpoint/storage.ts';
+import type { Plan, Stage } from '../../graph/plan.ts';
+import { HeapState } from '../../state/heap/heap-state.ts';
+import { type Assembled, assemble } from './assemble.ts';
+import type { Attempt } from './attempt.ts';
+import type { ProgressMeter } from './progress-meter.ts';
+import type { EmbeddedPorts, RunRequest } from './run-types.ts';
+import type { SubtaskServices } from './subtask.ts';
+
+export interface Preparation {
+  readonly attempt: Attempt;
+  readonly coordinator: CheckpointCoordinator;
+  readonly storage: CheckpointStorage;
+  readonly loaded: LoadedCheckpoint | undefined;
+  readonly generation: number;
+  readonly ports: EmbeddedPorts;
+  readonly request: RunRequest;
+  readonly meter: ProgressMeter;
+}
+
+export async function prepareAttempt(preparation: Preparation): Promise<Assembled> {
+  const { attempt, storage, loaded, generation, ports, request, meter } = preparation;
+  const { plan } = attempt;
+  if (loaded !== undefined) {
+    const { notices } = checkCompatible(loaded.metadata, plan, {
+      allowNonRestoredState: request.allowNonRestoredState ?? false,
+      states: declaredStates(plan),
+    });
+    for (const message of notices) request.report({ kind: 'notice', message });
+  }
+  const restores = await readRestores(ports, plan, loaded);
+  const abandoned = new Map<string, Uint8Array[]>();
+  for (const { uid, transaction } of await storage.abandonedTransactions(loaded)) abandoned.set(uid, [...(abandoned.get(uid) ?? []), transaction]);
+  const { settings } = plan;
+  return await assemble({
+    plan,
+    ports,
+    generation,
+    createKeyedState: (wanted) => new HeapState(wanted),
+    isAligned: settings.checkpoints?.mode !== 'AT_LEAST_ONCE',
+    restoredCheckpoint: loaded?.metadata.checkpoint ?? 0,
+    restoreOf: (stage, subtask) => restores.get(placeOf(stage, subtask)),
+    promised: loaded === undefined ? new Map() : promises(plan, loaded),
+    abandoned,
+    print: request.print,
+    report: (message) => request.report({ kind: 'notice', message }),
+    count: (counter, by) => meter.count(counter, by),
+    allowance: () => Number.POSITIVE_INFINITY,
+    servicesOf: (stage, subtask) => servicesOf(preparation, stage, subtask),
+  });
+}
+
+function declaredStates(plan: Plan): ReadonlyMap<string, readonly StateInfo[]> {
+  const declared = new Map<string, readonly StateInfo[]>();
+  for (const { uid, node } of plan.stages.flatMap(({ operators }) => operators)) {
+    if (!('state' in node.operator)) continue;
+    const states = Object.entries(node.operator.state).map(([property, { name, kind, version }]) => ({ name: name ?? property, kind, version }));
+    declared.set(uid, states);
+  }
+  return declared;
+}
+
+function placeOf(stage: number, subtask: number): string {
+  return `${stage}/${subtask}`;
+}
+
+async function readRestores(ports: EmbeddedPorts, plan: Plan, loaded: LoadedCheckpoint | undefined): Promise<ReadonlyMap<string, SubtaskRestore>> {
+  const restores = new Map<string, SubtaskRestore>();
+  if (loaded === undefined) return restores;
+  for (const { id, operators, parallelism, maxParallelism } of plan.stages) {
+    const uids = operators.map(({ uid }) => uid);
+    for (let subtask = 0; subtask < parallelism; subtask++) {
+      restores.set(placeOf(id, subtask), await readSubtask(ports.files, loaded, uids, { subtask, parallelism, maxParallelism }));
+    }
+  }
+  return restores;
+}
+
+function promises(plan: Plan, loaded: LoadedCheckpoint): ReadonlyMap<string, readonly Uint8Array[]> {
+  const uids = plan.stages.flatMap(({ operators }) => operators.filter(({ node }) => node.operator.kind === 'sink').map(({ uid }) => uid));
+  return new Map(uids.map((uid) => [uid, promisedTransactions(loaded.metadata, uid)]));
+}
+
+function servicesOf({ attempt, coordinator, ports }: Preparation, stage: Stage, subtask: number): SubtaskServices {
+  const { backend } = attempt.plan.settings;
+  const head = stage.operators[0]?.node.operator;
+  return {
+    now: () => ports.clock.now(),
+    wake: () => attempt.bell.ring(),
+    fail: (error) => attempt.fail(error),
+    store: (checkpoint, snapshot) => coordinator.store(checkpoint, snapshot),
+    announce: (checkpoint, uid, transactions) => coordinator.announce(checkpoint, { stage: stage.id, subtask, uid, transactions }),
+    checkpointEnded: (checkpoint, { reason, error }) => coordinator.decline(checkpoint, { stage: stage.id, subtask }, error ?? new Error(reason)),
+    isSnapshotAsynchronous: backend.kind !== 'memory' || backend.asynchronous,
+    idleAfterMs: head?.kind === 'source' ? head.watermarks?.idlenessMs : undefined,
+  };
+}

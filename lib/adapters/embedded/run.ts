@@ -1,0 +1,265 @@
+// `runJob` runs a job in this process to its end: attempt after attempt, each restored from the last complete checkpoint.
+//   R1  Every attempt has a generation of its own, whose directory it got by renaming the one before: what still runs of that one can do
+//       no harm.
+//   R2  The restored checkpoint's promises are kept (sinks settled) before the first record.
+//   R3  The run ends well only when the last checkpoint is complete and every sink has confirmed it.
+
+import { CheckpointCoordinator, type CoordinatorMemory } from '../../checkpoint/coordinator.ts';
+import { decideRestart, noFailures, type RestartHistory } from '../../checkpoint/decide/restart.ts';
+import { type CheckpointRef, type LoadedCheckpoint, resolveRef } from '../../checkpoint/reading.ts';
+import { CheckpointStorage } from '../../checkpoint/storage.ts';
+import type { JobSettings } from '../../api/options.ts';
+import { ParamValues } from '../../api/params.ts';
+import { isSluiceError } from '../../core/errors.ts';
+import { compile } from '../../graph/compile.ts';
+import type { Plan } from '../../graph/plan.ts';
+import { describe } from '../../operators/describe.ts';
+import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
+import { openAttempt } from './attempt-directory.ts';
+import { Attempt, type AttemptEnd } from './attempt.ts';
+import { checkpointRoot } from './checkpoint-directory.ts';
+import { prepareAttempt } from './prepare-attempt.ts';
+import { ProgressMeter } from './progress-meter.ts';
+import type { EmbeddedPorts, RunRequest, RunResult } from './run-types.ts';
+
+/**
+ * Runs a job until its input ends, it is cancelled, or its restart strategy gives up.
+ * @throws SluiceError of what was wrong with the job, its input or its checkpoints, or of the last failure
+ */
+export async function runJob(ports: EmbeddedPorts, request: RunRequest): Promise<RunResult> {
+  const startedMs = ports.clock.now();
+  const plan = planOf(request);
+  const root = checkpointRoot(plan.job, plan.settings.checkpointsDirectory, request.workingDirectory);
+  const ref = request.from === undefined ? undefined : await resolveRef(ports.files, request.from, root);
+  const directory = await openAttempt(ports.files, root, { owner: request.owner, takeOver: request.takeOver ?? false });
+  return new JobRun(ports, request, plan, startedMs).run(directory, ref);
+}
+
+function planOf(request: RunRequest): Plan {
+  const defaults = { ...request.global, forcedParallelism: request.parallelism };
+  return compile(describe(request.job, new ParamValues(request.params), defaults));
+}
+
+interface Ended {
+  readonly end: AttemptEnd;
+  readonly attempt: Attempt | undefined;
+}
+
+class JobRun {
+  readonly #ports: EmbeddedPorts;
+  readonly #request: RunRequest;
+  readonly #plan: Plan;
+  readonly #settings: JobSettings;
+  readonly #startedMs: number;
+  readonly #memory: CoordinatorMemory = { expiredInARow: 0 };
+  readonly #meter: ProgressMeter;
+  #history: RestartHistory = noFailures;
+  #lastCompleted: number | undefined;
+  #coordinator: CheckpointCoordinator | undefined;
+
+  constructor(ports: EmbeddedPorts, request: RunRequest, plan: Plan, startedMs: number) {
+    this.#ports = ports;
+    this.#request = request;
+    this.#plan = plan;
+    this.#settings = plan.settings;
+    this.#startedMs = startedMs;
+    this.#meter = new ProgressMeter(ports.clock, (progress) => request.report({ kind: 'progress', progress }));
+  }
+
+  async run(first: AttemptDirectory, ref: CheckpointRef | undefined): Promise<RunResult> {
+    let directory = first;
+    let from = ref;
+    try {
+      for (;;) {
+        const storage = await this.#openStorage(directory);
+        const loaded = from === undefined ? undefined : await this.#load(storage, from);
+        if (loaded?.metadata.isFinished === true && from === 'latest') return this.#alreadyFinished(loaded);
+        const attemptStartedMs = this.#ports.clock.now();
+        const { end, attempt } = await this.#runAttempt(directory, storage, loaded);
+        if (end.kind !== 'failed') return await this.#finished(end.kind, attempt);
+        const delayMs = await this.#delayAfter(end.error, attemptStartedMs, attempt);
+        if (await this.#isCancelledDuring(delayMs)) return await this.#finished('cancelled', attempt);
+        await this.#coordinator?.abandon();
+        directory = await directory.next();
+        // Before the first complete checkpoint of this run the one it was started from is still the place to go on from.
+        from = this.#lastCompleted === undefined ? ref : 'latest';
+      }
+    } finally {
+      await directory.release();
+    }
+  }
+
+  async #openStorage(directory: AttemptDirectory): Promise<CheckpointStorage> {
+    const { backend } = this.#settings;
+    const storage = new CheckpointStorage({
+      files: this.#ports.files,
+      path: directory.path,
+      job: this.#plan.job,
+      generation: directory.generation,
+      backend: backend.kind === 'memory' ? { kind: 'memory', stateBytesMax: backend.stateBytesMax } : { kind: 'filesystem' },
+    });
+    await storage.open();
+    return storage;
+  }
+
+  async #load(storage: CheckpointStorage, ref: CheckpointRef): Promise<LoadedCheckpoint | undefined> {
+    const { checkpoint, notices } = await storage.load(ref);
+    for (const message of notices) this.#notice(message);
+    if (checkpoint === undefined) {
+      this.#notice(`${this.#plan.job} has no completed checkpoint yet; it starts from the beginning`);
+      return undefined;
+    }
+    const number = checkpoint.metadata.checkpoint;
+    const undone = await storage.undoAbove(number);
+    if (undone.length > 0) this.#notice(`checkpoints ${undone.join(', ')} are newer than ${number} and are undone; what they made visible stays visible`);
+    storage.continueAbove(number);
+    return checkpoint;
+  }
+
+  async #runAttempt(directory: AttemptDirectory, storage: CheckpointStorage, loaded: LoadedCheckpoint | undefined): Promise<Ended> {
+    const { report } = this.#request;
+    const attempt = new Attempt(this.#plan, this.#ports);
+    const coordinator = this.#newCoordinator(attempt, storage);
+    this.#coordinator = coordinator;
+    try {
+      const restored = loaded?.metadata.checkpoint;
+      report({ kind: 'started', job: this.#plan.job, generation: directory.generation, restored, directory: directory.path });
+      const assembled = await prepareAttempt({ attempt, coordinator, storage, loaded, generation: directory.generation, ports: this.#ports, request: this.#request, meter: this.#meter });
+      attempt.start(assembled);
+      this.#meter.watch(assembled.subtasks);
+      const hooks = { tick: () => this.#tick(coordinator), isCancelled: () => this.#request.cancel?.aborted ?? false };
+      const stopListening = onAbort(this.#request.cancel, () => attempt.bell.ring());
+      try {
+        const end = await attempt.run(hooks);
+        if (end.kind === 'ended') await this.#takeLastCheckpoint(coordinator, attempt, hooks);
+        return { end, attempt };
+      } finally {
+        stopListening();
+      }
+    } catch (error) {
+      return { end: { kind: 'failed', error }, attempt };
+    }
+  }
+
+  #newCoordinator(attempt: Attempt, storage: CheckpointStorage): CheckpointCoordinator {
+    const operators = this.#plan.stages.flatMap((stage) =>
+      stage.operators.map(({ uid, name }) => ({ uid, name, parallelism: stage.parallelism, maxParallelism: stage.maxParallelism })),
+    );
+    return new CheckpointCoordinator({
+      clock: this.#ports.clock,
+      storage,
+      job: this.#plan.job,
+      settings: this.#settings.checkpoints,
+      planHash: this.#plan.hash,
+      operators,
+      participants: {
+        subtasks: this.#plan.stages.flatMap((stage) => Array.from({ length: stage.parallelism }, (_, subtask) => ({ stage: stage.id, subtask }))),
+        injectBarrier: (checkpoint) => attempt.injectBarrier(checkpoint),
+        notifyCompleted: (checkpoint) => attempt.completeCheckpoint(checkpoint),
+        notifyAborted: (checkpoint) => attempt.abortCheckpoint(checkpoint),
+      },
+      memory: this.#memory,
+      onEvent: (event) => {
+        if (event.kind === 'checkpoint-completed') {
+          this.#lastCompleted = event.checkpoint;
+          this.#meter.lastCheckpoint = event.checkpoint;
+        }
+        this.#request.report(event);
+      },
+      failJob: (error) => attempt.fail(error),
+      wake: () => attempt.bell.ring(),
+    });
+  }
+
+  #tick(coordinator: CheckpointCoordinator): number | undefined {
+    const next = coordinator.tick();
+    return Math.min(next ?? Number.POSITIVE_INFINITY, this.#meter.tick());
+  }
+
+  /** The subtasks have ended, but their last snapshots are still to be encoded and stored, and the sinks to confirm. */
+  async #takeLastCheckpoint(coordinator: CheckpointCoordinator, attempt: Attempt, hooks: { tick: () => number | undefined; isCancelled: () => boolean }): Promise<void> {
+    let isOver = false;
+    const finished = coordinator.finish().finally(() => {
+      isOver = true;
+      attempt.bell.ring();
+    });
+    finished.catch(() => {});
+    const end = await attempt.run({ ...hooks, isOver: () => isOver });
+    if (end.kind === 'failed') throw end.error;
+    if (end.kind === 'cancelled') return;
+    await finished;
+  }
+
+  async #finished(kind: 'ended' | 'cancelled', attempt: Attempt | undefined): Promise<RunResult> {
+    const isCancelled = kind === 'cancelled';
+    await this.#coordinator?.end(isCancelled ? 'cancelled' : 'finished');
+    if (isCancelled) await attempt?.discard();
+    else await attempt?.close();
+    return {
+      state: isCancelled ? 'cancelled' : 'finished',
+      ...this.#meter.totals(),
+      seconds: (this.#ports.clock.now() - this.#startedMs) / 1000,
+      lastCheckpoint: this.#lastCompleted,
+      accumulators: attempt?.accumulators() ?? {},
+      counters: this.#meter.counters(),
+    };
+  }
+
+  #alreadyFinished(loaded: LoadedCheckpoint): RunResult {
+    const { checkpoint } = loaded.metadata;
+    this.#notice(`${this.#plan.job} had finished with checkpoint ${checkpoint}; nothing is run`);
+    return { state: 'already-finished', recordsIn: 0, recordsOut: 0, seconds: 0, lastCheckpoint: checkpoint, accumulators: {}, counters: {} };
+  }
+
+  /** @returns ms until the next attempt. @throws the failure when there is none */
+  async #delayAfter(error: unknown, startedMs: number, attempt: Attempt | undefined): Promise<number> {
+    await attempt?.discard();
+    const decision = decideRestart({
+      strategy: this.#settings.restart,
+      history: this.#history,
+      nowMs: this.#ports.clock.now(),
+      startedMs,
+      isFatal: isFatal(error),
+      bits: this.#ports.random.bits(),
+    });
+    if (decision.kind === 'fail') {
+      await this.#coordinator?.end('failed');
+      throw error;
+    }
+    this.#history = decision.history;
+    this.#request.report({ kind: 'restarting', attempt: decision.history.restarts, delayMs: decision.delayMs, error });
+    return decision.delayMs;
+  }
+
+  async #isCancelledDuring(delayMs: number): Promise<boolean> {
+    const { cancel } = this.#request;
+    const sleep = this.#ports.clock.sleep(delayMs);
+    const stopListening = onAbort(cancel, sleep.cancel);
+    await sleep.done;
+    stopListening();
+    return cancel?.aborted ?? false;
+  }
+
+  #notice(message: string): void {
+    this.#request.report({ kind: 'notice', message });
+  }
+}
+
+/** Errors that a restart would meet again before the first record. */
+const fatalCodes: ReadonlySet<string> = new Set([
+  'INPUT_NOT_FOUND',
+  'OUTPUT_NOT_WRITABLE',
+  'CHECKPOINT_OF_ANOTHER_JOB',
+  'CHECKPOINT_INCOMPATIBLE',
+  'FORMAT_NEWER',
+  'OWNER_LOST',
+]);
+
+function isFatal(error: unknown): boolean {
+  return isSluiceError(error) && fatalCodes.has(error.code);
+}
+
+function onAbort(signal: AbortSignal | undefined, listener: () => void): () => void {
+  signal?.addEventListener('abort', listener);
+  return () => signal?.removeEventListener('abort', listener);
+}
