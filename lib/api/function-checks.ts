@@ -105,7 +105,9 @@ function checkMethods(owner: string, o: unknown, methods: readonly string[], who
   for (const method of methods) {
     if (typeof members[method] !== 'function') throw invalid(owner, `needs ${method}, which ${who}${who === '' ? 'the object' : 'result'} does not have`);
   }
-  for (const method of [...methods, 'onTimer', 'snapshotState', 'initializeState', 'restoreState']) refuseAsync(owner, members[method], method);
+  // A sink may take its time to recover: that happens before the first record.
+  const hot = methods.filter((m) => m !== 'recover');
+  for (const method of [...hot, 'onTimer', 'snapshotState', 'initializeState', 'restoreState']) refuseAsync(owner, members[method], method);
 }
 
 /**

@@ -201,7 +201,11 @@ export async function* readState<S extends Section>(
   isWanted = true,
 ): AsyncGenerator<{ readonly section: S; readonly bytes: Uint8Array }> {
   const { place } = handle;
-  if (sections.length === 0) return;
+  if (sections.every((s) => s.length === 0)) {
+    // Lists that are empty take no bytes, and then there may be no place either.
+    for (const section of sections) yield { section, bytes: new Uint8Array(0) };
+    return;
+  }
   const path = place.kind === 'file' ? join(directory, place.name) : join(directory, `the state of ${handle.uid} in _metadata`);
   if (place.kind === 'none') throw damaged(path, 'state is listed that was not stored');
   const source = place.kind === 'file' ? new FileBytes(files, path) : new InlineBytes(place.bytes);
