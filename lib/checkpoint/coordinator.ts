@@ -371,8 +371,7 @@ export class CheckpointCoordinator {
     if (outcome.kind === 'ignored') return;
     this.#failuresInARow = outcome.failuresInARow;
     if (outcome.kind === 'tolerated') {
-      if (this.#phase === 'finishing' && ![...this.#pending.values()].some((o) => o.trigger === 'end-of-input'))
-        this.#begin('end-of-input');
+      if (p.trigger === 'end-of-input') this.#finishAgainMs = this.#options.clock.now() + retryDelayMs(outcome.failuresInARow);
       return;
     }
     const failure = new SluiceError(isSluiceError(error) ? error.code : 'CHECKPOINT_FAILED', {

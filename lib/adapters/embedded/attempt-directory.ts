@@ -114,7 +114,7 @@ async function succeed(files: FileSystem, root: string, before: number, request:
     const answer = await files.lock(lockPath(old, before), request.owner);
     if (answer.kind === 'held' && request.takeOver !== true) throw ownerAlive(root, answer.owner);
     try {
-      return await step(files, root, before, request, () => {});
+      return await step(files, root, before, request, { passesHeld: request.takeOver === true });
     } finally {
       if (answer.kind === 'locked') await answer.lock.release();
     }
@@ -127,14 +127,14 @@ async function step(
   root: string,
   before: number,
   request: AttemptRequest,
-  renamed: (generation: number) => void,
+  o: { readonly passesHeld: boolean; readonly renamed?: (generation: number) => void },
 ): Promise<Attempt> {
   const old = join(root, attemptName(before));
-  const { generation, lock } = await lockNext(files, root, old, before + 1, request);
+  const { generation, lock } = await lockNext(files, root, old, before + 1, { ...request, ...o });
   const path = join(root, attemptName(generation));
   try {
     await renameOnce(files, old, path);
-    renamed(generation);
+    o.renamed?.(generation);
     await files.syncDirectory(root);
     await removeOldLocks(files, path, generation);
   } catch (e) {
@@ -149,9 +149,9 @@ async function lockNext(
   root: string,
   directory: string,
   from: number,
-  request: AttemptRequest,
+  request: { readonly owner: string; readonly passesHeld: boolean },
 ): Promise<{ readonly generation: number; readonly lock: FileLock }> {
-  const passedMax = request.takeOver === true ? 16 : 0; // that many starters, all stopped between lock and rename, are a script gone wild
+  const passedMax = request.passesHeld ? 16 : 0; // that many starters, all stopped between lock and rename, are a script gone wild
   for (let generation = from; ; generation++) {
     const answer = await files.lock(lockPath(directory, generation), request.owner);
     if (answer.kind === 'locked') return { generation, lock: answer.lock };
@@ -181,9 +181,11 @@ function attempt(
     path: join(root, attemptName(own.generation)),
     async next() {
       try {
-        const following = await step(files, root, at, own.request, (generation) => {
+        const renamed = (generation: number): void => {
           at = generation;
-        });
+        };
+        // The directory is ours: a lock in it is that of a starter which lost, or our own, whose answer got lost.
+        const following = await step(files, root, at, own.request, { passesHeld: true, renamed });
         await own.lock.release();
         return following;
       } catch (e) {
