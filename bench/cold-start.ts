@@ -14,9 +14,9 @@ const runs = Number(flags.runs);
 const repository = join(import.meta.dirname, '..');
 
 /** Three lines, of which the middle one tells when its first record came: on the clock that all processes share. */
-const jobText = `import { defineJob } from 'sluice';
+const jobText = `import { defineJob, print } from 'sluice';
 let first = (n: number) => { process.stderr.write(\`first record \${process.hrtime.bigint()}\\n\`); first = (m) => m; return n; };
-export default defineJob('cold-start', (env) => env.fromSequence(1, 1_000).map((n) => first(n)).print());
+export default defineJob('cold-start', (env) => env.fromSequence(1, 1_000, { uid: 'numbers' }).map((n) => first(n)).sinkTo(print()));
 `;
 
 /** Prints the file or built-in name of every module that importing `sluice` loads. */

@@ -35,6 +35,7 @@ export async function runEmbedded(job: Job, params: Readonly<Record<string, stri
       job,
       params: new Map(Object.entries({ ...params, checkpoints: pathToFileURL(directory).href })),
       global: { checkpointsDirectory: directory },
+      workingDirectory: directory,
       print: () => {},
       report,
       owner: String(process.pid),
