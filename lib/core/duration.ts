@@ -50,14 +50,19 @@ function hintFor(d: unknown): string {
   }
   const close = /^([0-9]+)\s*([a-z]+)$/i.exec(text);
   const unit = close === null ? undefined : unitOf(close[2]!);
-  if (close !== null && unit !== undefined && Number.isSafeInteger(Number(close[1]) * unitMs[unit])) return `write '${Number(close[1])} ${unit}'`;
+  if (close !== null && unit !== undefined && Number.isSafeInteger(Number(close[1]) * unitMs[unit]))
+    return `write '${Number(close[1])} ${unit}'`;
   return `write decimal digits, one space and a unit (ms, s, min, h, d), as in '10 s'`;
 }
 
 function unitOf(word: string): Unit | undefined {
+  // biome-ignore format: one row for each unit
   const known: Readonly<Record<string, Unit>> = {
-    ms: 'ms', milli: 'ms', millis: 'ms', millisecond: 'ms', milliseconds: 'ms', s: 's', sec: 's', secs: 's', second: 's', seconds: 's',
-    m: 'min', min: 'min', mins: 'min', minute: 'min', minutes: 'min', h: 'h', hour: 'h', hours: 'h', d: 'd', day: 'd', days: 'd',
+    ms: 'ms', milli: 'ms', millis: 'ms', millisecond: 'ms', milliseconds: 'ms',
+    s: 's', sec: 's', secs: 's', second: 's', seconds: 's',
+    m: 'min', min: 'min', mins: 'min', minute: 'min', minutes: 'min',
+    h: 'h', hour: 'h', hours: 'h',
+    d: 'd', day: 'd', days: 'd',
   };
   return Object.hasOwn(known, word.toLowerCase()) ? known[word.toLowerCase()] : undefined;
 }

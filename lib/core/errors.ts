@@ -92,7 +92,7 @@ export function describeError(e: unknown): string {
 }
 
 function adviceOf(e: SluiceError): string {
-  const own = e.details['advice'];
+  const own = e.details.advice;
   return typeof own === 'string' ? own : advice[e.next];
 }
 

@@ -1,8 +1,9 @@
+import { Buffer } from 'node:buffer';
 import { bytesToBinaryString } from './bytes.ts';
 import { SluiceError } from './errors.ts';
-import { fieldPath, kindOf, nameOfKind } from './kinds.ts';
 import { decodeKeyAt } from './key-decoding.ts';
 import { keyTag } from './key-tags.ts';
+import { fieldPath, kindOf, nameOfKind } from './kinds.ts';
 import { keyDepthMax } from './limits.ts';
 import { namesOf, refused } from './plain-data.ts';
 
@@ -178,9 +179,10 @@ function encodeNumber(n: number): string {
   let low = float.getUint32(4);
   high = n < 0 ? ~high : high ^ 0x80000000;
   if (n < 0) low = ~low;
+  // biome-ignore format: the bytes read as one row
   return String.fromCharCode(
     numberTag, high >>> 24, (high >>> 16) & 0xff, (high >>> 8) & 0xff, high & 0xff, low >>> 24, (low >>> 16) & 0xff, (low >>> 8) & 0xff, low & 0xff,
-  ); // biome-ignore format: the bytes read as one row
+  );
 }
 
 function encodeBigint(n: bigint): string {
@@ -188,7 +190,10 @@ function encodeBigint(n: bigint): string {
   let hex = (n < 0n ? -n : n).toString(16);
   if (hex.length % 2 === 1) hex = `0${hex}`;
   const bytes = Buffer.from(hex, 'hex');
-  const head = bytes.length < 0x7f ? [0x80 + bytes.length] : [0xff, bytes.length >>> 24, (bytes.length >>> 16) & 0xff, (bytes.length >>> 8) & 0xff, bytes.length & 0xff];
+  const head =
+    bytes.length < 0x7f
+      ? [0x80 + bytes.length]
+      : [0xff, bytes.length >>> 24, (bytes.length >>> 16) & 0xff, (bytes.length >>> 8) & 0xff, bytes.length & 0xff];
   const all = Buffer.concat([Uint8Array.from(head), bytes]);
   if (n < 0n) for (let i = 0; i < all.length; i++) all[i] = all[i]! ^ 0xff;
   return keyTag.bigint + all.toString('latin1');
@@ -243,8 +248,10 @@ interface Unsupported {
 }
 
 function findUnsupported(v: unknown, path: string, depth: number): Unsupported | undefined {
-  if (typeof v !== 'object' || v === null) return ['string', 'number', 'bigint', 'boolean'].includes(typeof v) ? undefined : { path, why: `it is ${nameOfKind(v)}` };
-  if (depth >= keyDepthMax) return { path: `${path.slice(0, 40)}…`, why: `it is nested deeper than ${keyDepthMax} levels, or refers to itself` };
+  if (typeof v !== 'object' || v === null)
+    return ['string', 'number', 'bigint', 'boolean'].includes(typeof v) ? undefined : { path, why: `it is ${nameOfKind(v)}` };
+  if (depth >= keyDepthMax)
+    return { path: `${path.slice(0, 40)}…`, why: `it is nested deeper than ${keyDepthMax} levels, or refers to itself` };
   const kind = kindOf(v);
   if (kind === 'bytes') return undefined;
   if (kind === 'array') {
@@ -255,7 +262,11 @@ function findUnsupported(v: unknown, path: string, depth: number): Unsupported |
     return undefined;
   }
   if (kind === 'plain') return findUnsupportedProperty(v, path, depth);
-  const hint = Buffer.isBuffer(v) ? ', a subclass of Uint8Array; make it one with new Uint8Array(buffer)' : kind === 'date' ? '; use its getTime()' : '';
+  const hint = Buffer.isBuffer(v)
+    ? ', a subclass of Uint8Array; make it one with new Uint8Array(buffer)'
+    : kind === 'date'
+      ? '; use its getTime()'
+      : '';
   return { path, why: `it is ${nameOfKind(v)}${hint}` };
 }
 

@@ -1,3 +1,4 @@
+import { Buffer } from 'node:buffer';
 import { binaryStringToBytes } from './bytes.ts';
 import { SluiceError } from './errors.ts';
 import { keyTag } from './key-tags.ts';
@@ -72,7 +73,9 @@ class KeyDecoder {
         return this.#object(depth);
       default:
         this.at--;
-        throw this.damaged(this.at >= this.text.length ? 'it ends too early' : `no kind of key begins with byte ${this.text.charCodeAt(this.at)}`);
+        throw this.damaged(
+          this.at >= this.text.length ? 'it ends too early' : `no kind of key begins with byte ${this.text.charCodeAt(this.at)}`,
+        );
     }
   }
 
@@ -99,7 +102,8 @@ class KeyDecoder {
     float.setInt32(0, isNegative ? ~high : high ^ 0x80000000);
     float.setInt32(4, isNegative ? ~low : low);
     const n = float.getFloat64(0);
-    if (Object.is(n, -0) || (Number.isNaN(n) && (high !== encodedNaNHigh || low !== 0))) throw this.damaged('the number is not in its one form');
+    if (Object.is(n, -0) || (Number.isNaN(n) && (high !== encodedNaNHigh || low !== 0)))
+      throw this.damaged('the number is not in its one form');
     return n;
   }
 
@@ -138,7 +142,7 @@ class KeyDecoder {
     }
     if (!onlyOurEscapes.test(raw)) throw this.damaged('an escape is not one of ours');
     this.at = end + 1;
-    return raw.replace(escape, (pair) => (pair === '\x01\x01' ? '\0' : '\x01'));
+    return raw.replace(ourEscape, (pair) => (pair === '\x01\x01' ? '\0' : '\x01'));
   }
 
   #tuple(depth: number): readonly unknown[] {
@@ -166,7 +170,7 @@ class KeyDecoder {
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: byte 1 is the escape.
-const escape = /\u0001[\u0001\u0002]/g;
+const ourEscape = /\u0001[\u0001\u0002]/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: byte 1 is the escape.
 const onlyOurEscapes = /^(?:[^\u0001]|\u0001[\u0001\u0002])*$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: this is the whole of ASCII.

@@ -48,7 +48,12 @@ export interface KeyGroupRange {
 export function keyGroupRange(subtask: number, maxParallelism: number, parallelism: number): KeyGroupRange {
   checkParallelism(maxParallelism, parallelism);
   if (!Number.isInteger(subtask) || subtask < 0 || subtask >= parallelism) {
-    throw new SluiceError('PARALLELISM_INVALID', { message: `subtask ${subtask} does not exist at parallelism ${parallelism}`, next: 'report-a-bug', subtask, parallelism });
+    throw new SluiceError('PARALLELISM_INVALID', {
+      message: `subtask ${subtask} does not exist at parallelism ${parallelism}`,
+      next: 'report-a-bug',
+      subtask,
+      parallelism,
+    });
   }
   return {
     first: Math.floor((subtask * maxParallelism + parallelism - 1) / parallelism),
@@ -62,9 +67,18 @@ export function keyGroupRange(subtask: number, maxParallelism: number, paralleli
  */
 export function checkParallelism(maxParallelism: number, parallelism: number): void {
   if (!Number.isInteger(maxParallelism) || maxParallelism < 1 || maxParallelism > maxParallelismMax) {
-    throw new SluiceError('PARALLELISM_INVALID', { message: `maximum parallelism ${maxParallelism} is not a whole number from 1 to ${maxParallelismMax}`, next: 'fix-the-job', maxParallelism });
+    throw new SluiceError('PARALLELISM_INVALID', {
+      message: `maximum parallelism ${maxParallelism} is not a whole number from 1 to ${maxParallelismMax}`,
+      next: 'fix-the-job',
+      maxParallelism,
+    });
   }
   if (!Number.isInteger(parallelism) || parallelism < 1 || parallelism > maxParallelism) {
-    throw new SluiceError('PARALLELISM_INVALID', { message: `parallelism ${parallelism} is not a whole number from 1 to the maximum parallelism ${maxParallelism}`, next: 'fix-the-job', parallelism, maxParallelism });
+    throw new SluiceError('PARALLELISM_INVALID', {
+      message: `parallelism ${parallelism} is not a whole number from 1 to the maximum parallelism ${maxParallelism}`,
+      next: 'fix-the-job',
+      parallelism,
+      maxParallelism,
+    });
   }
 }

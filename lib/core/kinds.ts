@@ -27,7 +27,9 @@ export function kindOf(o: object): ObjectKind {
 }
 
 function isForeignObjectPrototype(prototype: object): boolean {
-  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf') && Object.hasOwn(prototype, '__lookupGetter__');
+  return (
+    Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf') && Object.hasOwn(prototype, '__lookupGetter__')
+  );
 }
 
 /** What to call a thing in a message that refuses it. */

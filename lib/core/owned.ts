@@ -15,8 +15,8 @@ import { checkArray, checkBare, explainRefusal, namesOf, refused, setField } fro
 
 class ReturnGiven {
   // A constructor may return another object; the fields of a subclass are then put on that one.
-  // biome-ignore lint/correctness/noConstructorReturn: it is the point of this class.
   constructor(o: object) {
+    // biome-ignore lint/correctness/noConstructorReturn: it is the point of this class.
     return o;
   }
 }

@@ -94,7 +94,8 @@ function findInside(v: object, path: string, ancestors: object[]): Found | undef
       const entries = [...(v as Map<unknown, unknown>)];
       const keys = entries.map(([k]) => k);
       const values = entries.map(([, x]) => x);
-      const nameOf = (i: number): string => `${path}.get(${typeof keys[i] === 'string' ? JSON.stringify(keys[i]) : typeof keys[i] === 'object' ? '…' : String(keys[i])})`;
+      const nameOf = (i: number): string =>
+        `${path}.get(${typeof keys[i] === 'string' ? JSON.stringify(keys[i]) : typeof keys[i] === 'object' ? '…' : String(keys[i])})`;
       return findStray(v, path) ?? firstFound(keys, (i) => `${path}.keys()[${i}]`, ancestors) ?? firstFound(values, nameOf, ancestors);
     }
     case 'set':

@@ -1,5 +1,5 @@
-import { valueFormat } from './value-tags.ts';
 import { ValueReader } from './value-reader.ts';
+import { valueFormat } from './value-tags.ts';
 import { ValueWriter } from './value-writer.ts';
 
 // value-codec.ts owns what a stored value looks like: state, records and operator state are written with it and nothing else. A value
@@ -21,8 +21,8 @@ import { ValueWriter } from './value-writer.ts';
 //   an accessor, a hidden or symbol-named property, a function, a symbol   refused
 //   properties beside the content  refused on a Map, Set, Date and, when enumerable and named by text, on an array
 
-export { valueFormat } from './value-tags.ts';
 export { ValueReader } from './value-reader.ts';
+export { valueFormat } from './value-tags.ts';
 export { ValueWriter } from './value-writer.ts';
 
 let idle: ValueWriter | undefined = new ValueWriter();

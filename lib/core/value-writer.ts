@@ -134,22 +134,12 @@ export class ValueWriter {
   }
 
   #write(v: unknown, depth: number): void {
-    switch (typeof v) {
-      case 'number':
-        return this.#writeNumber(v);
-      case 'string':
-        return this.writeString(v);
-      case 'boolean':
-        return this.writeByte(v ? tag.tagTrue : tag.tagFalse);
-      case 'undefined':
-        return this.writeByte(tag.tagUndefined);
-      case 'bigint':
-        return this.#writeBigint(v);
-      case 'object':
-        return v === null ? this.writeByte(tag.tagNull) : this.#writeObject(v, depth);
-      default:
-        throw refused;
-    }
+    if (typeof v === 'number') this.#writeNumber(v);
+    else if (typeof v === 'string') this.writeString(v);
+    else if (typeof v === 'object' && v !== null) this.#writeObject(v, depth);
+    else if (typeof v === 'bigint') this.#writeBigint(v);
+    else if (typeof v === 'function' || typeof v === 'symbol') throw refused;
+    else this.writeByte(v === null ? tag.tagNull : v === undefined ? tag.tagUndefined : v === true ? tag.tagTrue : tag.tagFalse);
   }
 
   #writeNumber(n: number): void {
@@ -157,7 +147,7 @@ export class ValueWriter {
     const whole = n | 0;
     if (whole !== n || (n === 0 && 1 / n < 0)) {
       this.#buffer[this.#at++] = tag.tagFloat;
-      this.#view.setFloat64(this.#at, n === n ? n : Number.NaN, true);
+      this.#view.setFloat64(this.#at, Number.isNaN(n) ? Number.NaN : n, true);
       this.#at += 8;
     } else if (whole >= 0 && whole <= tag.smallIntMax) {
       this.#buffer[this.#at++] = whole;
@@ -191,38 +181,19 @@ export class ValueWriter {
   }
 
   #writeObject(v: object, depth: number): void {
-    if (v instanceof MutableOwned) return this.#write(v.value, depth);
-    this.#enter(v, depth);
-    switch (kindOf(v)) {
-      case 'plain':
-        return this.#writeProperties(v as Record<string, unknown>, depth);
-      case 'array':
-        return this.#writeElements(v as unknown[], depth);
-      case 'map':
-        checkBare(v);
-        this.writeByte(tag.tagMap);
-        this.writeVarint((v as Map<unknown, unknown>).size);
-        for (const [k, x] of v as Map<unknown, unknown>) {
-          this.#write(k, depth + 1);
-          this.#write(x, depth + 1);
-        }
-        return;
-      case 'set':
-        checkBare(v);
-        this.writeByte(tag.tagSet);
-        this.writeVarint((v as Set<unknown>).size);
-        for (const x of v as Set<unknown>) this.#write(x, depth + 1);
-        return;
-      case 'date':
-        checkBare(v);
-        this.writeByte(tag.tagDate);
-        return this.writeFloat64((v as Date).getTime());
-      case 'bytes':
-        this.writeByte(tag.tagBytes);
-        return this.writeBytes(v as Uint8Array);
-      default:
-        throw refused;
+    if (v instanceof MutableOwned) {
+      this.#write(v.value, depth);
+      return;
     }
+    this.#enter(v, depth);
+    const kind = kindOf(v);
+    if (kind === 'plain') this.#writeProperties(v as Record<string, unknown>, depth);
+    else if (kind === 'array') this.#writeElements(v as unknown[], depth);
+    else if (kind === 'map') this.#writeEntries(v as Map<unknown, unknown>, depth);
+    else if (kind === 'set') this.#writeMembers(v as Set<unknown>, depth);
+    else if (kind === 'date') this.#writeDate(v as Date);
+    else if (kind === 'bytes') this.#writeByteString(v as Uint8Array);
+    else throw refused;
   }
 
   #writeProperties(v: Record<string, unknown>, depth: number): void {
@@ -241,10 +212,41 @@ export class ValueWriter {
     for (let i = 0; i < v.length; i++) this.#write(v[i], depth + 1);
   }
 
+  #writeEntries(v: Map<unknown, unknown>, depth: number): void {
+    checkBare(v);
+    this.writeByte(tag.tagMap);
+    this.writeVarint(v.size);
+    for (const [key, value] of v) {
+      this.#write(key, depth + 1);
+      this.#write(value, depth + 1);
+    }
+  }
+
+  #writeMembers(v: Set<unknown>, depth: number): void {
+    checkBare(v);
+    this.writeByte(tag.tagSet);
+    this.writeVarint(v.size);
+    for (const member of v) this.#write(member, depth + 1);
+  }
+
+  #writeDate(v: Date): void {
+    checkBare(v);
+    this.writeByte(tag.tagDate);
+    this.writeFloat64(v.getTime());
+  }
+
+  #writeByteString(v: Uint8Array): void {
+    this.writeByte(tag.tagBytes);
+    this.writeBytes(v);
+  }
+
   #writeCount(count: number, shortTag: number, longTag: number): void {
-    if (count <= tag.shortCountMax) return this.writeByte(shortTag | count);
-    this.writeByte(longTag);
-    this.writeVarint(count);
+    if (count <= tag.shortCountMax) {
+      this.writeByte(shortTag | count);
+    } else {
+      this.writeByte(longTag);
+      this.writeVarint(count);
+    }
   }
 
   #enter(v: object, depth: number): void {
@@ -259,7 +261,10 @@ export class ValueWriter {
 
   #grow(needed: number): void {
     if (needed > writerBytesMax) {
-      throw new SluiceError('VALUE_TOO_LARGE', { message: `a value needs ${formatBytes(needed)}, more than the ${formatBytes(writerBytesMax)} that can be written at once`, next: 'fix-the-job' });
+      throw new SluiceError('VALUE_TOO_LARGE', {
+        message: `a value needs ${formatBytes(needed)}, more than the ${formatBytes(writerBytesMax)} that can be written at once`,
+        next: 'fix-the-job',
+      });
     }
     const larger = Buffer.allocUnsafeSlow(Math.min(writerBytesMax, Math.max(needed, this.#buffer.length * 2)));
     this.#buffer.copy(larger, 0, 0, this.#at);
