@@ -44,6 +44,8 @@ export class FaultPlan {
   readonly planned: readonly PlannedFault[];
   /** Kinds that struck, in order. */
   readonly struck: FaultKind[] = [];
+  /** Calls, and records of user code, that a fault has touched so far. */
+  touched = 0;
   /** Called when a `cancel` strikes. */
   onCancel: (() => void) | undefined;
   /** Virtual time until which the disk is full. */
@@ -83,6 +85,7 @@ export class FaultPlan {
     if (call.process.isZombie) return undefined;
     if (this.#isFull(world.now) && writes.has(call.method) && call.method !== 'sync') {
       this.#fullCalls--;
+      this.touched++;
       const error = diskError('ENOSPC', 'write', call.place);
       return call.method === 'append'
         ? { kind: 'fails-in-the-middle', error, fraction: this.#random.below(90) / 100 }
@@ -104,6 +107,7 @@ export class FaultPlan {
 
   #strikes(fault: PlannedFault): void {
     this.struck.push(fault.kind);
+    this.touched++;
     this.#passed = 0;
     this.#passedElsewhere = 0;
   }

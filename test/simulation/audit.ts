@@ -158,10 +158,15 @@ export class Auditors {
 
   /** What witnesses found when they were restored: the parts of a split list make up the union, and broadcast state is one. */
   checkTestimonies(): void {
+    // Restarts inside a process look alike; a new one begins where a subtask testifies again.
     const groups = new Map<string, Testimony[]>();
+    const begun = new Map<string, number>();
     for (const t of this.testimonies) {
       const key = `${t.uid}/${t.build}`;
-      groups.set(key, [...(groups.get(key) ?? []), t]);
+      const open = groups.get(`${key}/${begun.get(key) ?? 0}`);
+      if (open?.some((o) => o.subtask === t.subtask)) begun.set(key, (begun.get(key) ?? 0) + 1);
+      const group = `${key}/${begun.get(key) ?? 0}`;
+      groups.set(group, [...(groups.get(group) ?? []), t]);
     }
     for (const [key, group] of groups) {
       const [first] = group;

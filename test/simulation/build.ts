@@ -516,7 +516,7 @@ function witness(uid: string, ctx: Context) {
         build: ctx.build,
         subtask: index,
         parallelism,
-        split: newest,
+        split: [...newest],
         union: [...union.get()],
         broadcast: [...broadcast.entries()],
       });

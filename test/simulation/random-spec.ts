@@ -69,13 +69,12 @@ class Draw {
 
   nodes(): readonly Node[] {
     const random = this.#random;
-    let open: Stream[] = Array.from({ length: this.#options.isPlain ? 1 : random.pick([1, 1, 1, 2, 2, 3]) }, () => this.#source());
+    const open: Stream[] = Array.from({ length: this.#options.isPlain ? 1 : random.pick([1, 1, 1, 2, 2, 3]) }, () => this.#source());
     const steps = random.between(1, 6);
     for (let i = 0; i < steps; i++) {
       const at = random.below(open.length);
       const [stream] = open.splice(at, 1);
       open.push(...this.#step(stream!, open));
-      open = open.filter((s) => s.rows > 0);
     }
     for (const stream of open) this.#sink(stream);
     return this.#nodes;
@@ -95,7 +94,7 @@ class Draw {
     const splits = Array.from({ length: isSplit ? random.pick([1, 2, 3, 5]) : 1 }, (_, i) => script(random, `${id}.${i}`, disorderMs));
     const hasWatermarks = random.chance(0.75);
     // Collections and generators have one split: more subtasks would have nothing to do, which is worth a try too.
-    const parallelism = random.chance(0.3) ? random.between(1, 3) : undefined;
+    const parallelism = random.chance(0.3) && !this.#options.isPlain ? random.between(1, 3) : undefined;
     const input = this.#add(
       { kind: 'source', source: { kind, splits, disorderMs, hasWatermarks, isEager: random.chance(0.8) } },
       [],
@@ -220,19 +219,16 @@ class Draw {
     };
   }
 
-  #join(op: Op, stream: Stream, open: Stream[]): Stream {
-    const [other] = open.splice(this.#random.below(open.length), 1);
-    const rows = op.kind === 'pairs' ? Math.ceil((stream.rows * other!.rows) / 9 / 4) : stream.rows + other!.rows;
-    if (rows > 1_500) return { ...this.#join({ kind: 'sides', key: 'text' }, stream, [other!]) };
-    const input = this.#add(op, [stream.input, other!.input], this.#random.chance(0.3) ? this.#random.between(1, 4) : undefined);
-    return {
-      input,
-      isOrdered: false,
-      isTimed: false,
-      parallelism: this.#nodes.at(-1)!.parallelism,
-      rows,
-      origins: [...stream.origins, ...other!.origins],
-    };
+  #join(wanted: Op, stream: Stream, open: Stream[]): Stream {
+    const random = this.#random;
+    const [other] = open.splice(random.below(open.length), 1);
+    const product = Math.ceil((stream.rows * other!.rows) / 36);
+    // Pairs of long streams would be most of the work of a whole simulation.
+    const op: Op = wanted.kind === 'pairs' && product > 1_500 ? { kind: 'sides', key: wanted.key } : wanted;
+    const rows = op.kind === 'pairs' ? product : stream.rows + other!.rows;
+    const parallelism = random.chance(0.3) ? random.between(1, 4) : undefined;
+    const input = this.#add(op, [stream.input, other!.input], parallelism);
+    return { input, isOrdered: false, isTimed: false, parallelism, rows, origins: [...stream.origins, ...other!.origins] };
   }
 
   #rules(stream: Stream, key: KeyForm): Stream {
@@ -258,9 +254,9 @@ class Draw {
         ...this.#chain(last, { kind: 'delay', rows: random.between(1, 4), form: random.pick(['checkpointed', 'list']) }, stream.rows),
         isOrdered: false,
       };
-    // A sink of another parallelism has its records dealt out: order is gone, the multiset is not.
+    // Sinks have the job's parallelism: records of a stream with another one are dealt out, so order is gone, the multiset is not.
     this.#add(
-      { kind: 'sink', sink, rollBytes: random.chance(0.3) ? 400 : undefined, isOrdered: last.isOrdered },
+      { kind: 'sink', sink, rollBytes: random.chance(0.3) ? 400 : undefined, isOrdered: last.isOrdered && last.parallelism === undefined },
       [last.input],
       last.parallelism,
     );

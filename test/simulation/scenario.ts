@@ -34,6 +34,8 @@ export interface Outcome {
   readonly runs: number;
   readonly completed: number;
   readonly ending: string;
+  /** The job in words. */
+  readonly told: readonly string[];
 }
 
 export interface ScenarioOptions {
@@ -114,6 +116,7 @@ class Scenario {
       runs: this.#runs,
       completed: this.auditors.completed.length,
       ending: this.ending,
+      told: tellSpec(this.#spec),
     };
   }
 
@@ -153,7 +156,7 @@ class Scenario {
         }
       } else if (end.kind === 'failed') {
         this.#world.note(`${run.process.name} failed: ${messageOf(end.error)}`);
-        if (this.#faults.struck.length === run.struckBefore && this.#faults.isSpent(this.#world.now) && !run.isExcused) {
+        if (this.#faults.touched === run.touchedBefore && !run.isExcused) {
           this.auditors.fail(`${run.process.name} failed without a fault: ${messageOf(end.error)}`);
         }
         if (this.#spec.checkpoints.cleanup === 'NO_EXTERNALIZED_CHECKPOINTS') {
@@ -241,14 +244,14 @@ type RunEnd =
 class Run {
   readonly process: SimulatedProcess;
   readonly #own: Promise<RunEnd>;
-  /** Faults that had struck before it began. */
-  readonly struckBefore: number;
+  /** What faults had touched before it began. */
+  readonly touchedBefore: number;
   readonly isExcused: boolean;
   hasStarted = false;
 
   constructor(process: SimulatedProcess, spec: JobSpec, s: RunSurroundings) {
     this.process = process;
-    this.struckBefore = s.faults.struck.length;
+    this.touchedBefore = s.faults.touched;
     this.isExcused = s.isExcused;
     const cancel = new AbortController();
     s.faults.onCancel = () => cancel.abort();
@@ -269,6 +272,7 @@ class Run {
       print: () => {},
       report: (event) => this.#hear(event),
       cancel: cancel.signal,
+      workingDirectory: '/home',
       owner: process.name,
     });
     this.#own = work.then(
@@ -287,6 +291,17 @@ class Run {
   #hear(event: RunEvent): void {
     if (event.kind === 'started') this.hasStarted = true;
   }
+}
+
+function tellSpec(spec: JobSpec): readonly string[] {
+  const nodes = spec.nodes.map((n, i) => {
+    const { kind, ...options } =
+      n.op.kind === 'source' ? { ...n.op, source: { ...n.op.source, splits: n.op.source.splits.map((s) => s.rows.length) } } : n.op;
+    const inputs = n.inputs.map((x) => `${x.node}${x.isSide ? ' side' : ''}`).join(', ');
+    return `${i} ${kind} ${JSON.stringify(options)}${inputs === '' ? '' : ` ← ${inputs}`}${n.parallelism === undefined ? '' : ` ×${n.parallelism}`}`;
+  });
+  const { checkpoints, backend, restarts, maxParallelism, parallelism } = spec;
+  return [...nodes, JSON.stringify({ ...checkpoints, backend, restarts, maxParallelism, parallelism })];
 }
 
 function messageOf(error: unknown): string {

@@ -5,7 +5,7 @@ import { simulate } from './scenario.ts';
 
 parentPort!.on('message', (seed: number) => {
   simulate(seed).then(
-    ({ trace: _trace, ...verdict }) => parentPort!.postMessage(verdict),
+    ({ trace: _trace, told: _told, ...verdict }) => parentPort!.postMessage(verdict),
     (e: unknown) =>
       parentPort!.postMessage({
         seed,

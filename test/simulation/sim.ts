@@ -25,7 +25,7 @@ const { values } = parseArgs({
 });
 
 /** What a worker sends for each seed. */
-export type Verdict = Omit<Outcome, 'trace'>;
+export type Verdict = Omit<Outcome, 'trace' | 'told'>;
 
 export function knownSeeds(): readonly number[] {
   return JSON.parse(readFileSync(join(import.meta.dirname, 'seeds.json'), 'utf8')) as number[];
@@ -37,6 +37,7 @@ else await range(Number(values.from), Number(values.seeds));
 async function one(seed: number): Promise<void> {
   const outcome = await simulate(seed, { keepTrace: values.trace });
   if (values.trace) for (const line of outcome.trace) console.log(line);
+  if (values.trace) for (const line of outcome.told) console.log(line);
   const { runs, steps, completed, ending, planned, struck, traceHash } = outcome;
   console.log(
     `seed ${seed}: ${ending}, ${runs} processes, ${steps} steps, ${completed} checkpoints, faults ${struck.join(' ') || 'none'} of ${planned.join(' ') || 'none'}, trace ${traceHash}`,
