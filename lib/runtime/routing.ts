@@ -2,12 +2,12 @@
 //   R1  Records of one sender to one receiver keep their order.
 //   R2  `hash` depends on the key and the maximum parallelism only.
 
-import type { Exchange } from '../graph/plan.ts';
 import { noTimestamp, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import { encodedOf, normalizeKey, type StateKey } from '../core/key-codec.ts';
 import { keyGroupOf, subtaskOfKeyGroup } from '../core/key-group.ts';
 import type { Random } from '../core/ports.ts';
+import type { Exchange } from '../graph/plan.ts';
 
 export interface RouterRequest {
   readonly exchange: Exchange;
@@ -26,8 +26,6 @@ export function reachableTargets(exchange: Exchange, subtask: number, fromParall
   switch (exchange.partitioning.kind) {
     case 'forward':
       return [subtask];
-    case 'global':
-      return [0];
     case 'rescale': {
       if (fromParallelism >= toParallelism) return [Math.floor((subtask * toParallelism) / fromParallelism)];
       return all.filter((target) => Math.floor((target * fromParallelism) / toParallelism) === subtask);
@@ -50,6 +48,9 @@ export function createRoute(request: RouterRequest): Route {
       };
     case 'custom':
       return customRoute(request, partitioning.partition, partitioning.selector);
+    case 'global':
+      // All receivers have a channel, because barriers, watermarks and the end go to each of them.
+      return (batch, send) => send(0, batch);
     case 'shuffle':
       return scatter(targets, () => request.random.bits() % targets.length);
     default: {
@@ -87,7 +88,11 @@ function hashRoute(request: RouterRequest, selector: (value: unknown) => unknown
   };
 }
 
-function customRoute(request: RouterRequest, partition: (key: unknown, parallelism: number) => number, selector: (value: unknown) => unknown): Route {
+function customRoute(
+  request: RouterRequest,
+  partition: (key: unknown, parallelism: number) => number,
+  selector: (value: unknown) => unknown,
+): Route {
   const { toParallelism } = request;
   return (batch, send) => {
     const parts = new Parts(toParallelism);

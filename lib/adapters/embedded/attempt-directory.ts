@@ -9,8 +9,9 @@
 //       ENOENT. This holds only as long as nobody makes directories below the root again: an attempt makes its own once, here.
 // What lies in the directory is the storage's business (checkpoint/storage.ts).
 
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { attemptName, generationOfName } from '../../checkpoint/layout.ts';
+import { createDurableTree } from '../../core/durable-tree.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { FileLock, FileSystem } from '../../core/ports.ts';
 
@@ -74,18 +75,9 @@ export async function liveOwner(files: FileSystem, root: string): Promise<string
  * @throws SluiceError `OWNER_ALIVE` when the newest attempt's owner lives and `takeOver` is not given, or when another start was faster
  */
 export async function openAttempt(files: FileSystem, root: string, request: AttemptRequest): Promise<Attempt> {
-  await makeRoot(files, root);
+  await createDurableTree(files, root);
   const newest = await newestGeneration(files, root);
   return newest === 0 ? await firstAttempt(files, root, request) : await succeed(files, root, newest, request);
-}
-
-/** Makes the root and sees to it that its name, and those of the directories above that had to be made, survive a power cut. */
-async function makeRoot(files: FileSystem, root: string): Promise<void> {
-  const missing: string[] = [];
-  for (let path = root; (await files.stat(path)) === undefined; path = dirname(path)) missing.push(path);
-  if (missing.length === 0) return;
-  await files.createDirectoryTree(root);
-  for (const path of missing.reverse()) await files.syncDirectory(dirname(path));
 }
 
 async function firstAttempt(files: FileSystem, root: string, request: AttemptRequest): Promise<Attempt> {

@@ -3,6 +3,7 @@
 
 import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import { type Duration, parseDuration } from '../../core/duration.ts';
+import { createDurableTree } from '../../core/durable-tree.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { FileSystem } from '../../core/ports.ts';
 import type { Format } from '../formats/format.ts';
@@ -57,7 +58,7 @@ async function recover(path: string, ctx: SinkRecovery): Promise<void> {
 async function ensureOutput(files: FileSystem, path: string, ctx: SinkContext): Promise<void> {
   const probe = `${stagingPath(path, ctx)}.probe`;
   try {
-    await files.createDirectoryTree(path);
+    await createDurableTree(files, path);
     const kind = (await files.stat(path))?.kind;
     if (kind !== 'directory') throw new Error('it is not a directory');
     await files.removeFile(probe);
