@@ -6,4 +6,5 @@ export { type Asker, fakeFileSystem, instantFileSystem } from './fake-file-syste
 export { type FaultKind, FaultPlan, faultKinds, type PlannedFault, randomFaults } from './fault-plan.ts';
 export { mixText, type SeededRandom, seededRandom } from './seeded-random.ts';
 export { type SimulatedPorts, SimulatedProcess } from './simulated-process.ts';
+export { type FileSystemUnderTest, fileSystemSuite, type SuiteRunner } from './suites/file-system-suite.ts';
 export { type BentCall, type Call, StuckWorld, World, type WorldOptions, worldBeginsAt } from './world.ts';
