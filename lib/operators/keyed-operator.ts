@@ -1,10 +1,17 @@
 // The three operators with keyed state and timers: one keyed input, two keyed inputs, one keyed and one broadcast. They differ in which
 // method of the user's function a record goes to; resolving keys, selecting state, timers and snapshots are the same.
 
-import type { BroadcastProcessFunction, CoProcessFunction, KeyedContext, KeyedProcessFunction, OnTimerContext, TimerService } from '../api/functions.ts';
+import type {
+  BroadcastProcessFunction,
+  CoProcessFunction,
+  KeyedContext,
+  KeyedProcessFunction,
+  OnTimerContext,
+  TimerService,
+} from '../api/functions.ts';
 import type { StateShape } from '../api/state.ts';
 import type { OperatorRestore } from '../checkpoint/snapshot.ts';
-import { type RecordBatch, batchRecordsMax } from '../core/batch.ts';
+import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import { keyValue, type StateKey } from '../core/key-codec.ts';
 import type { KeyedStateBackend } from '../state/backend.ts';
@@ -83,7 +90,11 @@ export abstract class KeyedOperator extends Operator {
 
   constructor(environment: OperatorEnvironment, f: object & { readonly state?: StateShape }) {
     super(environment);
-    this.backend = environment.createKeyedState({ shape: f.state ?? {}, operator: environment.uid, maxParallelism: environment.maxParallelism });
+    this.backend = environment.createKeyedState({
+      shape: f.state ?? {},
+      operator: environment.uid,
+      maxParallelism: environment.maxParallelism,
+    });
     this.lifecycle = new FunctionLifecycle(f, environment);
     this.context = new KeyedOperatorContext(this, {});
     const { onTimer } = f as { onTimer?: OnTimer };

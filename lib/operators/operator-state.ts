@@ -141,7 +141,11 @@ export class OperatorState {
     return [...lists, ...carried];
   }
 
-  #state<S extends OperatorListState | BroadcastMapState>(name: string, redistribution: Redistribution, make: (place: string, elements: readonly Uint8Array[]) => S): S {
+  #state<S extends OperatorListState | BroadcastMapState>(
+    name: string,
+    redistribution: Redistribution,
+    make: (place: string, elements: readonly Uint8Array[]) => S,
+  ): S {
     const known = this.#states.get(name) ?? this.#restored.get(name);
     if (known !== undefined && known.redistribution !== redistribution) {
       throw new SluiceError('STATE_KIND_CHANGED', {

@@ -28,7 +28,9 @@ export interface CheckpointMoment {
 /** The part of an operator's snapshot that is ready at once, and the keyed part that is still being encoded. */
 export interface OperatorSnapshotInProgress {
   readonly lists: OperatorSnapshot['lists'];
-  readonly keyed: { readonly states: readonly { name: string; kind: string; version: number }[]; readonly running: RunningSnapshot } | undefined;
+  readonly keyed:
+    | { readonly states: readonly { name: string; kind: string; version: number }[]; readonly running: RunningSnapshot }
+    | undefined;
 }
 
 export const emptySnapshot: OperatorSnapshotInProgress = { lists: [], keyed: undefined };

@@ -1,6 +1,6 @@
 import type { KeyedFactory } from '../api/compositions.ts';
 import type { AggregateFunction, Collector, KeyedContext } from '../api/functions.ts';
-import { aggregatingState, type StateDescriptor, valueState, type ValueState } from '../api/state.ts';
+import { aggregatingState, type StateDescriptor, type ValueState, valueState } from '../api/state.ts';
 
 // reduce.ts owns the rolling results of a keyed stream: after each record, what the key's records give so far. Each is a keyed process
 // function over one declared state; the names of the states are part of every checkpoint.

@@ -4,9 +4,9 @@
 import type { WatermarkStrategy } from '../api/watermark.ts';
 import type { OperatorRestore } from '../checkpoint/snapshot.ts';
 import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
-import { BatchOperator } from './stateless.ts';
 import type { OperatorEnvironment, OperatorSnapshotInProgress } from './operator.ts';
 import { OperatorState } from './operator-state.ts';
+import { BatchOperator } from './stateless.ts';
 import { WatermarkGenerator } from './watermark-generator.ts';
 
 const stateName = 'event-time';

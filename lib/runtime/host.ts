@@ -4,20 +4,20 @@
 //   H2  A watermark passes an operator only after the timers that it makes due have fired, `timersPerStep` at a time.
 //   H3  A snapshot is the state between two calls: every earlier batch is in it, no later one.
 
+import type { OperatorRestore, OperatorSnapshot, SubtaskRestore } from '../checkpoint/snapshot.ts';
 import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
 import type { Random } from '../core/ports.ts';
-import type { OperatorRestore, OperatorSnapshot, SubtaskRestore } from '../checkpoint/snapshot.ts';
 import type { PlannedOperator, Stage, Target } from '../graph/plan.ts';
 import { createOperator } from '../operators/create.ts';
 import type { CheckpointMoment, Operator, OperatorEnvironment } from '../operators/operator.ts';
-import { BatchOperator } from '../operators/stateless.ts';
 import { SinkOperator } from '../operators/sink-operator.ts';
+import { BatchOperator } from '../operators/stateless.ts';
 import type { KeyedStateFactory } from '../state/backend.ts';
 import { Accumulators } from './accumulators.ts';
 import { Effects } from './effects.ts';
-import type { SubtaskMetrics } from './metrics.ts';
 import { HostSnapshot } from './host-snapshot.ts';
-import { createRoute, reachableTargets, type Route } from './routing.ts';
+import type { SubtaskMetrics } from './metrics.ts';
+import { createRoute, type Route, reachableTargets } from './routing.ts';
 
 /** Timers fired before their output is passed on. */
 const timersPerStep = batchRecordsMax;
@@ -54,9 +54,13 @@ export class OperatorHost {
     this.stage = stage;
     this.subtask = subtask;
     this.#planned = stage.operators;
-    this.#restores = stage.operators.map(({ uid }) => restore?.operators.find((operator) => operator.uid === uid) ?? emptyRestore(uid, restore));
+    this.#restores = stage.operators.map(
+      ({ uid }) => restore?.operators.find((operator) => operator.uid === uid) ?? emptyRestore(uid, restore),
+    );
     this.accumulators = this.#restores.map((own) => new Accumulators(own?.accumulators ?? []));
-    this.operators = stage.operators.map((planned, index) => createOperator(planned.node.operator, environmentOf(request, planned, this.accumulators[index] as Accumulators)));
+    this.operators = stage.operators.map((planned, index) =>
+      createOperator(planned.node.operator, environmentOf(request, planned, this.accumulators[index] as Accumulators)),
+    );
     this.#outlets = stage.outlets.map((exchange) => {
       const to = request.stages[exchange.toStage] as Stage;
       const route = createRoute({
@@ -114,7 +118,9 @@ export class OperatorHost {
   }
 
   /** Barriers, idleness and the end go to every target of every outlet. */
-  broadcast(element: { readonly kind: 'barrier'; readonly checkpoint: number } | { readonly kind: 'idle' } | { readonly kind: 'end' }): void {
+  broadcast(
+    element: { readonly kind: 'barrier'; readonly checkpoint: number } | { readonly kind: 'idle' } | { readonly kind: 'end' },
+  ): void {
     for (const [index, { targets }] of this.#outlets.entries()) for (const target of targets) this.#effects.emit(index, target, element);
   }
 

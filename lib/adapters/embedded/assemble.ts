@@ -2,8 +2,7 @@
 //   M1  Inputs are checked (enumerated) and sinks settled before any user function opens.
 //   M2  A channel exists exactly for the pairs of subtasks that routing can reach.
 
-import type { SinkContext, SinkWriterContext } from '../../api/sink.ts';
-import type { Sink } from '../../api/sink.ts';
+import type { Sink, SinkContext, SinkWriterContext } from '../../api/sink.ts';
 import type { Source, SourceContext, Split } from '../../api/source.ts';
 import type { SubtaskRestore } from '../../checkpoint/snapshot.ts';
 import { decodeValue } from '../../core/value-codec.ts';
@@ -19,7 +18,8 @@ import { Channel } from './channel.ts';
 import { InputGate } from './input-gate.ts';
 import type { EmbeddedPorts } from './run-types.ts';
 import { SinkDriver } from './sink-driver.ts';
-import { freshSplits, SourceDriver, splitsOf, type StoredSplit } from './source-driver.ts';
+import { freshSplits, SourceDriver, type StoredSplit, splitsOf } from './source-driver.ts';
+import type { SourceReservations } from './source-reservations.ts';
 import { Subtask, type SubtaskServices } from './subtask.ts';
 
 export interface Assembly {
@@ -37,7 +37,8 @@ export interface Assembly {
   readonly print: (line: string) => void;
   readonly report: (line: string) => void;
   readonly count: (counter: string, by: number) => void;
-  readonly allowance: (uid: string, split: string, index: number) => number;
+  /** AT_MOST_ONCE: the reservations of one source subtask. */
+  readonly reservationsOf: (stage: number, subtask: number) => SourceReservations | undefined;
   readonly servicesOf: (stage: Stage, subtask: number) => SubtaskServices;
 }
 
@@ -55,7 +56,8 @@ export async function assemble(assembly: Assembly): Promise<Assembled> {
   const channels = new ChannelTable(plan);
   const subtasks: Subtask[] = [];
   for (const stage of plan.stages) {
-    for (let index = 0; index < stage.parallelism; index++) subtasks.push(await assembleSubtask(assembly, stage, index, { channels, splits, sinks }));
+    for (let index = 0; index < stage.parallelism; index++)
+      subtasks.push(await assembleSubtask(assembly, stage, index, { channels, splits, sinks }));
   }
   const tidy = async (): Promise<void> => {
     for (const [uid, [first]] of sinks) await first?.finish?.(sinkContext(assembly, uid));
@@ -125,13 +127,17 @@ class ChannelTable {
   }
 
   outputsOf(stage: Stage, subtask: number): readonly ReadonlyMap<number, Channel>[] {
-    return stage.outlets.map((exchange) => new Map(this.#targets(exchange, subtask).map((to) => [to, this.#at(exchange.id, subtask, to) as Channel])));
+    return stage.outlets.map(
+      (exchange) => new Map(this.#targets(exchange, subtask).map((to) => [to, this.#at(exchange.id, subtask, to) as Channel])),
+    );
   }
 
   inputsOf(stage: Stage, subtask: number): readonly Channel[] {
     return stage.inputs.flatMap((exchange) => {
       const from = this.#plan.stages[exchange.fromStage] as Stage;
-      return Array.from({ length: from.parallelism }, (_, sender) => this.#at(exchange.id, sender, subtask)).filter((channel) => channel !== undefined);
+      return Array.from({ length: from.parallelism }, (_, sender) => this.#at(exchange.id, sender, subtask)).filter(
+        (channel) => channel !== undefined,
+      );
     });
   }
 
@@ -176,7 +182,13 @@ function hasStoredSplits(restore: SubtaskRestore | undefined, uid: string): bool
   return restore?.operators.some((operator) => operator.uid === uid && operator.lists.length > 0) ?? false;
 }
 
-function createSourceDriver(assembly: Assembly, stage: Stage, subtask: number, host: OperatorHost, fresh: readonly Split[]): SourceDriver | undefined {
+function createSourceDriver(
+  assembly: Assembly,
+  stage: Stage,
+  subtask: number,
+  host: OperatorHost,
+  fresh: readonly Split[],
+): SourceDriver | undefined {
   const head = sourceOf(stage);
   const operator = host.operators[0];
   if (head === undefined || !(operator instanceof SourceOperator) || head.operator.node.operator.kind !== 'source') return undefined;
@@ -189,7 +201,8 @@ function createSourceDriver(assembly: Assembly, stage: Stage, subtask: number, h
       context: sourceContext(assembly, uid),
       watermarks: head.operator.node.operator.watermarks,
       side: (tag, value) => host.emitSide(tag, value, Number.NEGATIVE_INFINITY),
-      allowance: (split, index) => assembly.allowance(uid, split, index),
+      reservations: assembly.reservationsOf(stage.id, subtask),
+      countLost: (records) => assembly.count('lost', records),
     },
     splits,
   );
@@ -206,7 +219,11 @@ function createSinks(plan: Plan): SinkTable {
   for (const stage of plan.stages) {
     for (const { uid, node } of stage.operators) {
       const spec = node.operator;
-      if (spec.kind === 'sink') table.set(uid, Array.from({ length: stage.parallelism }, () => spec.create()));
+      if (spec.kind === 'sink')
+        table.set(
+          uid,
+          Array.from({ length: stage.parallelism }, () => spec.create()),
+        );
     }
   }
   return table;

@@ -1,18 +1,20 @@
 // From a checkpoint (or nothing) to subtasks that are ready for their first step.
 
-import type { CheckpointCoordinator } from '../../checkpoint/coordinator.ts';
 import { checkCompatible } from '../../checkpoint/compatibility.ts';
+import type { CheckpointCoordinator } from '../../checkpoint/coordinator.ts';
 import type { LoadedCheckpoint } from '../../checkpoint/reading.ts';
 import { promisedTransactions } from '../../checkpoint/redistribute.ts';
+import { loadReservations, removeReservations } from '../../checkpoint/reservation.ts';
 import { readSubtask } from '../../checkpoint/restore.ts';
 import type { StateInfo, SubtaskRestore } from '../../checkpoint/snapshot.ts';
 import type { CheckpointStorage } from '../../checkpoint/storage.ts';
 import type { Plan, Stage } from '../../graph/plan.ts';
 import { HeapState } from '../../state/heap/heap-state.ts';
-import { type Assembled, assemble } from './assemble.ts';
+import { type Assembled, type Assembly, assemble } from './assemble.ts';
 import type { Attempt } from './attempt.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { EmbeddedPorts, RunRequest } from './run-types.ts';
+import { SourceReservations } from './source-reservations.ts';
 import type { SubtaskServices } from './subtask.ts';
 
 export interface Preparation {
@@ -21,6 +23,8 @@ export interface Preparation {
   readonly storage: CheckpointStorage;
   readonly loaded: LoadedCheckpoint | undefined;
   readonly generation: number;
+  /** The first attempt of a run without `--from`. */
+  readonly isFromStart: boolean;
   readonly ports: EmbeddedPorts;
   readonly request: RunRequest;
   readonly meter: ProgressMeter;
@@ -38,8 +42,10 @@ export async function prepareAttempt(preparation: Preparation): Promise<Assemble
   }
   const restores = await readRestores(ports, plan, loaded);
   const abandoned = new Map<string, Uint8Array[]>();
-  for (const { uid, transaction } of await storage.abandonedTransactions(loaded)) abandoned.set(uid, [...(abandoned.get(uid) ?? []), transaction]);
+  for (const { uid, transaction } of await storage.abandonedTransactions(loaded))
+    abandoned.set(uid, [...(abandoned.get(uid) ?? []), transaction]);
   const { settings } = plan;
+  const reservationsOf = await reservations(preparation, plan);
   return await assemble({
     plan,
     ports,
@@ -53,16 +59,30 @@ export async function prepareAttempt(preparation: Preparation): Promise<Assemble
     print: request.print,
     report: (message) => request.report({ kind: 'notice', message }),
     count: (counter, by) => meter.count(counter, by),
-    allowance: () => Number.POSITIVE_INFINITY,
+    reservationsOf,
     servicesOf: (stage, subtask) => servicesOf(preparation, stage, subtask),
   });
+}
+
+/** A job that begins from the start owes nothing to the runs before it; every other attempt goes on behind what they reserved. */
+async function reservations({ storage, ports, isFromStart }: Preparation, plan: Plan): Promise<Assembly['reservationsOf']> {
+  const { files, clock } = ports;
+  const { path } = storage;
+  if (plan.settings.checkpoints?.mode !== 'AT_MOST_ONCE') return () => undefined;
+  if (isFromStart) await removeReservations(files, path);
+  const earlier = await loadReservations(files, path);
+  return (stage, subtask) => new SourceReservations({ files, clock, path, stage, subtask, earlier: earlier.get(stage) ?? new Map() });
 }
 
 function declaredStates(plan: Plan): ReadonlyMap<string, readonly StateInfo[]> {
   const declared = new Map<string, readonly StateInfo[]>();
   for (const { uid, node } of plan.stages.flatMap(({ operators }) => operators)) {
     if (!('state' in node.operator)) continue;
-    const states = Object.entries(node.operator.state).map(([property, { name, kind, version }]) => ({ name: name ?? property, kind, version }));
+    const states = Object.entries(node.operator.state).map(([property, { name, kind, version }]) => ({
+      name: name ?? property,
+      kind,
+      version,
+    }));
     declared.set(uid, states);
   }
   return declared;
@@ -72,7 +92,11 @@ function placeOf(stage: number, subtask: number): string {
   return `${stage}/${subtask}`;
 }
 
-async function readRestores(ports: EmbeddedPorts, plan: Plan, loaded: LoadedCheckpoint | undefined): Promise<ReadonlyMap<string, SubtaskRestore>> {
+async function readRestores(
+  ports: EmbeddedPorts,
+  plan: Plan,
+  loaded: LoadedCheckpoint | undefined,
+): Promise<ReadonlyMap<string, SubtaskRestore>> {
   const restores = new Map<string, SubtaskRestore>();
   if (loaded === undefined) return restores;
   for (const { id, operators, parallelism, maxParallelism } of plan.stages) {
@@ -98,7 +122,8 @@ function servicesOf({ attempt, coordinator, ports }: Preparation, stage: Stage, 
     fail: (error) => attempt.fail(error),
     store: (checkpoint, snapshot) => coordinator.store(checkpoint, snapshot),
     announce: (checkpoint, uid, transactions) => coordinator.announce(checkpoint, { stage: stage.id, subtask, uid, transactions }),
-    checkpointEnded: (checkpoint, { reason, error }) => coordinator.decline(checkpoint, { stage: stage.id, subtask }, error ?? new Error(reason)),
+    checkpointEnded: (checkpoint, { reason, error }) =>
+      coordinator.decline(checkpoint, { stage: stage.id, subtask }, error ?? new Error(reason)),
     isSnapshotAsynchronous: backend.kind !== 'memory' || backend.asynchronous,
     idleAfterMs: head?.kind === 'source' ? head.watermarks?.idlenessMs : undefined,
   };

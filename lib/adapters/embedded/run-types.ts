@@ -65,7 +65,13 @@ export interface RunRequest {
 }
 
 export type RunEvent =
-  | { readonly kind: 'started'; readonly job: string; readonly generation: number; readonly restored: number | undefined; readonly directory: string }
+  | {
+      readonly kind: 'started';
+      readonly job: string;
+      readonly generation: number;
+      readonly restored: number | undefined;
+      readonly directory: string;
+    }
   | { readonly kind: 'notice'; readonly message: string }
   | { readonly kind: 'checkpoint-completed'; readonly checkpoint: number; readonly durationMs: number; readonly bytes: number }
   | { readonly kind: 'checkpoint-failed'; readonly checkpoint: number; readonly reason: string }

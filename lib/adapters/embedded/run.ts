@@ -4,19 +4,19 @@
 //   R2  The restored checkpoint's promises are kept (sinks settled) before the first record.
 //   R3  The run ends well only when the last checkpoint is complete and every sink has confirmed it.
 
+import type { JobSettings } from '../../api/options.ts';
+import { ParamValues } from '../../api/params.ts';
 import { CheckpointCoordinator, type CoordinatorMemory } from '../../checkpoint/coordinator.ts';
 import { decideRestart, noFailures, type RestartHistory } from '../../checkpoint/decide/restart.ts';
 import { type CheckpointRef, type LoadedCheckpoint, resolveRef } from '../../checkpoint/reading.ts';
 import { CheckpointStorage } from '../../checkpoint/storage.ts';
-import type { JobSettings } from '../../api/options.ts';
-import { ParamValues } from '../../api/params.ts';
 import { isSluiceError } from '../../core/errors.ts';
 import { compile } from '../../graph/compile.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { describe } from '../../operators/describe.ts';
+import { Attempt, type AttemptEnd } from './attempt.ts';
 import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
 import { openAttempt } from './attempt-directory.ts';
-import { Attempt, type AttemptEnd } from './attempt.ts';
 import { checkpointRoot } from './checkpoint-directory.ts';
 import { prepareAttempt } from './prepare-attempt.ts';
 import { ProgressMeter } from './progress-meter.ts';
@@ -75,7 +75,7 @@ class JobRun {
         const loaded = from === undefined ? undefined : await this.#load(storage, from);
         if (loaded?.metadata.isFinished === true && from === 'latest') return this.#alreadyFinished(loaded);
         const attemptStartedMs = this.#ports.clock.now();
-        const { end, attempt } = await this.#runAttempt(directory, storage, loaded);
+        const { end, attempt } = await this.#runAttempt(directory, storage, loaded, ref === undefined && directory === first);
         if (end.kind !== 'failed') return await this.#finished(end.kind, attempt);
         const delayMs = await this.#delayAfter(end.error, attemptStartedMs, attempt);
         if (await this.#isCancelledDuring(delayMs)) return await this.#finished('cancelled', attempt);
@@ -111,12 +111,18 @@ class JobRun {
     }
     const number = checkpoint.metadata.checkpoint;
     const undone = await storage.undoAbove(number);
-    if (undone.length > 0) this.#notice(`checkpoints ${undone.join(', ')} are newer than ${number} and are undone; what they made visible stays visible`);
+    if (undone.length > 0)
+      this.#notice(`checkpoints ${undone.join(', ')} are newer than ${number} and are undone; what they made visible stays visible`);
     storage.continueAbove(number);
     return checkpoint;
   }
 
-  async #runAttempt(directory: AttemptDirectory, storage: CheckpointStorage, loaded: LoadedCheckpoint | undefined): Promise<Ended> {
+  async #runAttempt(
+    directory: AttemptDirectory,
+    storage: CheckpointStorage,
+    loaded: LoadedCheckpoint | undefined,
+    isFromStart: boolean,
+  ): Promise<Ended> {
     const { report } = this.#request;
     const attempt = new Attempt(this.#plan, this.#ports);
     const coordinator = this.#newCoordinator(attempt, storage);
@@ -124,7 +130,17 @@ class JobRun {
     try {
       const restored = loaded?.metadata.checkpoint;
       report({ kind: 'started', job: this.#plan.job, generation: directory.generation, restored, directory: directory.path });
-      const assembled = await prepareAttempt({ attempt, coordinator, storage, loaded, generation: directory.generation, ports: this.#ports, request: this.#request, meter: this.#meter });
+      const assembled = await prepareAttempt({
+        attempt,
+        coordinator,
+        storage,
+        loaded,
+        generation: directory.generation,
+        isFromStart,
+        ports: this.#ports,
+        request: this.#request,
+        meter: this.#meter,
+      });
       attempt.start(assembled);
       this.#meter.watch(assembled.subtasks);
       const hooks = { tick: () => this.#tick(coordinator), isCancelled: () => this.#request.cancel?.aborted ?? false };
@@ -153,7 +169,9 @@ class JobRun {
       planHash: this.#plan.hash,
       operators,
       participants: {
-        subtasks: this.#plan.stages.flatMap((stage) => Array.from({ length: stage.parallelism }, (_, subtask) => ({ stage: stage.id, subtask }))),
+        subtasks: this.#plan.stages.flatMap((stage) =>
+          Array.from({ length: stage.parallelism }, (_, subtask) => ({ stage: stage.id, subtask })),
+        ),
         injectBarrier: (checkpoint) => attempt.injectBarrier(checkpoint),
         notifyCompleted: (checkpoint) => attempt.completeCheckpoint(checkpoint),
         notifyAborted: (checkpoint) => attempt.abortCheckpoint(checkpoint),
@@ -177,7 +195,11 @@ class JobRun {
   }
 
   /** The subtasks have ended, but their last snapshots are still to be encoded and stored, and the sinks to confirm. */
-  async #takeLastCheckpoint(coordinator: CheckpointCoordinator, attempt: Attempt, hooks: { tick: () => number | undefined; isCancelled: () => boolean }): Promise<void> {
+  async #takeLastCheckpoint(
+    coordinator: CheckpointCoordinator,
+    attempt: Attempt,
+    hooks: { tick: () => number | undefined; isCancelled: () => boolean },
+  ): Promise<void> {
     let isOver = false;
     const finished = coordinator.finish().finally(() => {
       isOver = true;
@@ -208,7 +230,15 @@ class JobRun {
   #alreadyFinished(loaded: LoadedCheckpoint): RunResult {
     const { checkpoint } = loaded.metadata;
     this.#notice(`${this.#plan.job} had finished with checkpoint ${checkpoint}; nothing is run`);
-    return { state: 'already-finished', recordsIn: 0, recordsOut: 0, seconds: 0, lastCheckpoint: checkpoint, accumulators: {}, counters: {} };
+    return {
+      state: 'already-finished',
+      recordsIn: 0,
+      recordsOut: 0,
+      seconds: 0,
+      lastCheckpoint: checkpoint,
+      accumulators: {},
+      counters: {},
+    };
   }
 
   /** @returns ms until the next attempt. @throws the failure when there is none */

@@ -3,12 +3,14 @@
 //   D1  A split's position is taken where a batch begins; records of an unfinished batch are read again after a restore.
 //   D2  The watermark is the minimum over the subtask's splits that are not finished; one that was not begun holds it back, so nothing is
 //       late only because its file came later. With one split per subtask this is the split's own watermark.
-//   D3  Splits go to subtask (ordinal mod parallelism), whatever the parallelism was before.
+//   D3  Under AT_MOST_ONCE a split is read no further than its reservation, and what an earlier attempt reserved is skipped, counted as lost.
+//   D4  Splits go to subtask (ordinal mod parallelism), whatever the parallelism was before.
 
 import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from '../../api/source.ts';
 import type { WatermarkStrategy } from '../../api/watermark.ts';
 import { batchRecordsMax, noWatermark, type RecordBatch } from '../../core/batch.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
+import type { SourceReservations } from './source-reservations.ts';
 
 /** One split as it lies in the checkpoint. */
 export interface StoredSplit {
@@ -40,8 +42,9 @@ export interface SourceDriverRequest {
   readonly context: SourceContext;
   readonly watermarks: WatermarkStrategy<unknown> | undefined;
   readonly side: (tag: string, value: unknown) => void;
-  /** AT_MOST_ONCE: the record index to which a split may be handed out; unlimited otherwise. */
-  readonly allowance: (split: string, index: number) => number;
+  /** AT_MOST_ONCE only. */
+  readonly reservations: SourceReservations | undefined;
+  readonly countLost: (records: number) => void;
 }
 
 export class SourceDriver {
@@ -52,13 +55,16 @@ export class SourceDriver {
   #reader: SplitReader<unknown> | undefined;
   #generator: WatermarkGenerator | undefined;
   #output: SourceOutput<unknown>;
+  readonly #reservedBefore: ReadonlyMap<string, number>;
   #index = 0;
+  #lostUpTo = 0;
   #emitted = noWatermark;
 
   constructor(request: SourceDriverRequest, splits: readonly StoredSplit[]) {
     this.#request = request;
     this.#splits = splits.map((stored) => ({ ...stored }));
     this.#output = this.#newOutput();
+    this.#reservedBefore = request.reservations?.earlier ?? new Map();
   }
 
   stored(): readonly StoredSplit[] {
@@ -68,6 +74,17 @@ export class SourceDriver {
   /** A promise while nothing can be polled. Rejects when reading failed. */
   ready(): Promise<void> | undefined {
     return this.#reader?.ready();
+  }
+
+  /** A promise while a reservation has to be stored before the next record. */
+  reserve(): Promise<void> | undefined {
+    const { reservations } = this.#request;
+    const split = this.#splits[this.#current];
+    if (reservations === undefined || split === undefined || split.hasEnded) return undefined;
+    return reservations.renew(
+      split.split.id,
+      this.#reader === undefined ? Math.max(split.position?.index ?? 0, this.#skipTo(split)) : this.#index + this.#output.count,
+    );
   }
 
   poll(): Polled {
@@ -94,20 +111,40 @@ export class SourceDriver {
     const reader = source.open(split.split, split.position, context);
     this.#reader = reader;
     this.#index = split.position?.index ?? 0;
+    this.#lostUpTo = this.#skipTo(split);
     this.#generator = watermarks === undefined ? undefined : new WatermarkGenerator(watermarks, `source ${context.uid}`, split.largest);
     return reader;
   }
 
   /** @returns `undefined` when the split has ended without records left */
   #pollSplit(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {
+    if (this.#index < this.#lostUpTo && !this.#skip(reader)) return { kind: 'nothing' };
     const output = this.#output;
     const full = batchRecordsMax - (this.#index % batchRecordsMax);
-    const allowed = this.#request.allowance(split.split.id, this.#index) - this.#index;
+    const { reservations } = this.#request;
+    const allowed = reservations === undefined ? full : reservations.allowance(split.split.id) - this.#index;
     const wanted = Math.min(full, allowed);
     while (output.count < wanted && reader.poll(output, wanted - output.count) > 0);
-    const isCut = output.count === full || reader.hasEnded || output.count === allowed;
+    const isCut = output.count === full || reader.hasEnded || (output.count > 0 && output.count === allowed);
     if (!isCut && !(this.#request.source.isEager && output.count > 0)) return { kind: 'nothing' };
     return this.#cut(split, reader);
+  }
+
+  /** Reads past what an earlier attempt may have handed out. True when there is nothing more to skip. */
+  #skip(reader: SplitReader<unknown>): boolean {
+    const scratch = this.#newOutput();
+    while (this.#index < this.#lostUpTo && !reader.hasEnded) {
+      scratch.count = 0;
+      const skipped = reader.poll(scratch, Math.min(batchRecordsMax, this.#lostUpTo - this.#index));
+      if (skipped === 0 && !reader.hasEnded) return false;
+      this.#index += skipped;
+      this.#request.countLost(skipped);
+    }
+    return true;
+  }
+
+  #skipTo(split: OwnSplit): number {
+    return this.#reservedBefore.get(split.split.id) ?? 0;
   }
 
   #cut(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {
@@ -117,6 +154,7 @@ export class SourceDriver {
     this.#generator?.stamp(batch);
     this.#index += count;
     this.recordsRead += count;
+    this.#request.reservations?.used(count);
     split.position = reader.position();
     split.largest = this.#generator?.largest ?? noWatermark;
     if (reader.hasEnded) {

@@ -4,8 +4,8 @@
 //   Q3  A failed `prepare` fails the attempt: the sink may have lost rows that no later checkpoint would promise.
 
 import type { OperatorSnapshot, SubtaskSnapshot } from '../../checkpoint/snapshot.ts';
-import type { HostSnapshot } from '../../runtime/host-snapshot.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
+import type { HostSnapshot } from '../../runtime/host-snapshot.ts';
 import type { SinkDriver } from './sink-driver.ts';
 
 export type CheckpointEnd = { readonly kind: 'declined'; readonly reason: string; readonly error?: unknown };
@@ -99,7 +99,9 @@ export class SubtaskCheckpoints {
   async #prepareSinks(running: Running): Promise<void> {
     const prepared = new Map<string, NonNullable<OperatorSnapshot['sink']>>();
     for (const sink of this.#sinks.values()) {
-      const noted = await sink.prepare(running.checkpoint, (transactions) => this.#services.announce(running.checkpoint, sink.uid, transactions));
+      const noted = await sink.prepare(running.checkpoint, (transactions) =>
+        this.#services.announce(running.checkpoint, sink.uid, transactions),
+      );
       if (noted.kind === 'not-noted') {
         this.#decline(running, noted.error);
         return;

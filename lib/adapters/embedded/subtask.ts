@@ -9,8 +9,8 @@ import type { SubtaskSnapshot } from '../../checkpoint/snapshot.ts';
 import { finalWatermark, type StreamElement } from '../../core/batch.ts';
 import type { Alignment } from '../../runtime/alignment.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
-import type { WatermarkValve } from '../../runtime/watermarks.ts';
 import type { SubtaskMetrics } from '../../runtime/metrics.ts';
+import type { WatermarkValve } from '../../runtime/watermarks.ts';
 import type { Channel } from './channel.ts';
 import type { InputGate } from './input-gate.ts';
 import type { SinkDriver } from './sink-driver.ts';
@@ -129,6 +129,11 @@ export class Subtask {
       this.#passBarrier(requested);
       return;
     }
+    const reserving = source.reserve();
+    if (reserving !== undefined) {
+      this.#blockWhile(reserving);
+      return;
+    }
     const polled = source.poll();
     if (polled.kind === 'ended') {
       this.#pendingWatermark = finalWatermark;
@@ -185,7 +190,8 @@ export class Subtask {
 
   #onBarrier(channel: number, element: StreamElement & { readonly kind: 'barrier' }): void {
     const { outcome, gaveUp } = this.#parts.alignment.barrier(channel, element.checkpoint);
-    for (const lower of gaveUp) this.#services.checkpointEnded(lower, { kind: 'declined', reason: `the barrier of ${element.checkpoint} overtook it` });
+    for (const lower of gaveUp)
+      this.#services.checkpointEnded(lower, { kind: 'declined', reason: `the barrier of ${element.checkpoint} overtook it` });
     if (outcome.kind === 'complete') this.#passBarrier(outcome.checkpoint);
   }
 

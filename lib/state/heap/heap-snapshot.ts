@@ -64,7 +64,9 @@ export class HeapSnapshot implements RunningSnapshot {
   }
 
   groups(): readonly KeyGroupSnapshot[] {
-    return [...this.#chunks.keys()].sort((a, b) => a - b).map((group) => ({ group, bytes: (this.#chunks.get(group) as ValueWriter).take() }));
+    return [...this.#chunks.keys()]
+      .sort((a, b) => a - b)
+      .map((group) => ({ group, bytes: (this.#chunks.get(group) as ValueWriter).take() }));
   }
 
   cancel(): void {

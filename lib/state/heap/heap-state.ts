@@ -15,7 +15,16 @@ import type { KeyedStateBackend, KeyedStateRequest, RunningSnapshot } from '../b
 import { itemTag, openChunk } from '../keyed-format.ts';
 import { newTimers, type Timers } from '../timers.ts';
 import { type CellImage, type CellKind, captureCell, readCell } from './cells.ts';
-import { aggregating, folding, HeapAppendingState, HeapListState, HeapMapState, HeapValueState, reducing, type SlotStore } from './handles.ts';
+import {
+  aggregating,
+  folding,
+  HeapAppendingState,
+  HeapListState,
+  HeapMapState,
+  HeapValueState,
+  reducing,
+  type SlotStore,
+} from './handles.ts';
 import { HeapSnapshot } from './heap-snapshot.ts';
 
 export interface Column {
@@ -203,7 +212,11 @@ function readerOf({ info, migrate }: Column, storedVersion: number): (from: Valu
 }
 
 function damaged(operator: string, what: string): SluiceError {
-  return new SluiceError('DATA_DAMAGED', { message: `keyed state of ${operator} is damaged: ${what} is unknown`, next: 'repair-state', operator });
+  return new SluiceError('DATA_DAMAGED', {
+    message: `keyed state of ${operator} is damaged: ${what} is unknown`,
+    next: 'repair-state',
+    operator,
+  });
 }
 
 function undeclared(operator: string, state: string): SluiceError {
