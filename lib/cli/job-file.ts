@@ -62,7 +62,8 @@ function whyItDidNotLoad(file: string, error: unknown): SluiceError {
     return problem('JOB_FILE_IMPORT', `${file} does not load: ${error.message}${hint}`, { file, cause: error });
   }
   if (error instanceof SyntaxError) {
-    return problem('JOB_FILE_SYNTAX', `${placeOf(error) ?? file}: SyntaxError: ${error.message}`, { file, cause: error });
+    const place = placeOf(error); // absent when the engine itself stopped at it, perhaps in a module that the file imports
+    return problem('JOB_FILE_SYNTAX', `${place ?? `${file} does not load`}: SyntaxError: ${error.message}`, { file, cause: error });
   }
   return problem('JOB_FILE_THREW', `${file} threw when it was loaded: ${error.name}: ${error.message}`, { file, cause: error });
 }

@@ -1,5 +1,5 @@
 // `sluice run FILE`: builds the job, runs it in this process, shows how it goes and what came out.
-import { noteRoot } from '../adapters/embedded/checkpoint-directory.ts';
+import { checkpointRoot, noteRoot, pathOfUri } from '../adapters/embedded/checkpoint-directory.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { forgetRun, registerRun } from '../adapters/embedded/registry.ts';
 import type { RunEvent, RunRequest, RunResult } from '../adapters/embedded/run-types.ts';
@@ -16,14 +16,18 @@ export const run: Command = async (call: Call): Promise<number> => {
   const { output } = call;
   const prepared = await prepareJob(call);
   const job = prepared.job.name;
-  const isKeeping = prepared.description.settings.checkpoints !== undefined;
+  const { checkpoints, checkpointsDirectory } = prepared.description.settings;
+  const root = checkpointRoot(job, checkpointsDirectory, process.cwd());
   const reporter = new Reporter(output, () => performance.now());
-  if (!isKeeping) reporter.report({ kind: 'notice', message: checkpointingIsOff });
+  if (checkpoints === undefined) reporter.report({ kind: 'notice', message: checkpointingIsOff });
 
   const cancellation = cancelOnSignals((signal) => output.note(`${signal}: cancelling ${job}; once more ends the process at once`));
+  let hasStarted = false;
   const report = (event: RunEvent): void => {
     reporter.report(event);
-    if (event.kind === 'started') void register(output, job, isKeeping ? event.directory : undefined);
+    if (event.kind !== 'started' || hasStarted) return;
+    hasStarted = true;
+    void register(output, job, root);
   };
   const began = performance.now();
   try {
@@ -32,7 +36,8 @@ export const run: Command = async (call: Call): Promise<number> => {
     tellResult(output, job, result);
     return result.state === 'cancelled' ? cancellation.exitCode() : exitCodes.done;
   } catch (error) {
-    return tellFailure(output, error, { job, seconds: (performance.now() - began) / 1_000 });
+    const code = tellFailure(output, error, { job, seconds: (performance.now() - began) / 1_000 });
+    return hasStarted ? exitCodes.failed : code; // a job that ran and failed was not wrongly used, whoever is to blame
   } finally {
     cancellation.end();
     forgetRun(process.cwd(), job, process.pid);
@@ -47,7 +52,7 @@ function requestOf(call: Call, prepared: JobCall, cancel: AbortSignal, report: (
     params: prepared.params,
     global: prepared.settings,
     ...(prepared.parallelism === undefined ? {} : { parallelism: prepared.parallelism }),
-    ...(from === undefined ? {} : { from }),
+    ...(from === undefined ? {} : { from: from === 'latest' ? from : pathOfUri(from, process.cwd()) }),
     takeOver: flags.has('take-over'),
     allowNonRestoredState: flags.has('allow-non-restored-state'),
     print: (line) => call.output.printed(line),
@@ -59,10 +64,10 @@ function requestOf(call: Call, prepared: JobCall, cancel: AbortSignal, report: (
 }
 
 /** Being found by name is a convenience: a working directory that cannot be written must not stop a job. */
-async function register(output: Output, job: string, root: string | undefined): Promise<void> {
+async function register(output: Output, job: string, root: string): Promise<void> {
   try {
     registerRun(process.cwd(), job, process.pid);
-    if (root !== undefined) await noteRoot(nodeFileSystem, job, root, process.cwd());
+    await noteRoot(nodeFileSystem, job, root, process.cwd());
   } catch (error) {
     output.note(`${job} cannot be found by its name: ${error instanceof Error ? error.message : String(error)}`);
   }
@@ -71,7 +76,7 @@ async function register(output: Output, job: string, root: string | undefined): 
 function tellResult(output: Output, job: string, result: RunResult): void {
   const { state, recordsIn, recordsOut, seconds, lastCheckpoint, accumulators, counters } = result;
   output.status('');
-  output.note(summaryOf(job, result));
+  if (state !== 'already-finished') output.note(summaryOf(job, result)); // the run itself has said that there was nothing to do
   for (const [name, value] of Object.entries({ ...counters, ...accumulators })) {
     if (value !== 0) output.note(`  ${name}: ${typeof value === 'number' ? countText(value) : String(value)}`);
   }
@@ -84,7 +89,6 @@ function tellResult(output: Output, job: string, result: RunResult): void {
 }
 
 function summaryOf(job: string, { state, recordsIn, recordsOut, seconds, lastCheckpoint }: RunResult): string {
-  if (state === 'already-finished') return `${job} had finished before; nothing was run`;
   const checkpoint = lastCheckpoint === undefined ? '' : `, last checkpoint ${lastCheckpoint}`;
   return `${job} ${state} after ${seconds.toFixed(1)} s: ${countText(recordsIn)} records in, ${countText(recordsOut)} out${checkpoint}`;
 }

@@ -1,5 +1,5 @@
 // A run from start to end: what it prints, what it reports, how it ends.
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { countInput, countJob, endlessJob, jobAround } from './jobs.ts';
@@ -36,7 +36,7 @@ describe('a job that reaches its end', () => {
     expect(again.code, again.stdout).toBe(0);
     expect(resultOf(again)).toMatchObject({ job: 'counts', state: 'already-finished' });
     expect((await place.sluice('run', 'job.ts', '--input', 'in.ndjson', '--from', 'latest')).stderr).toContain(
-      'counts had finished before; nothing was run',
+      'counts had finished with checkpoint',
     );
   });
 
@@ -52,13 +52,13 @@ describe('a job that reaches its end', () => {
     expect(resultOf(ended)).toMatchObject({ state: 'finished', events: 4, rows: 4 });
   });
 
-  test('without checkpoints it warns, and leaves nothing behind', async () => {
+  test('without checkpoints it warns, and no entry of the run is left', async () => {
     const place = workplace({ 'job.ts': jobAround(`env.fromSequence(1, 3, { uid: 'n' }).sinkTo(print(), { uid: 'out' });`) });
     const { code, stdout, stderr } = await place.sluice('run', 'job.ts');
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('checkpointing is off');
     expect(stdout).toBe('1\n2\n3\n');
-    expect(readdirSync(place.path)).toEqual(['job.ts']);
+    expect(existsSync(join(place.path, '.sluice/.runs'))).toBe(false);
   });
 
   test('checkpointing can be switched on from outside, and the job’s own call wins over that', async () => {
