@@ -1,6 +1,7 @@
 // Reads the splits of one source subtask, one after the other, in batches that are cut at fixed record counts of a split, so that a replay
 // makes the same batches and the same watermarks.
-//   D1  A split's position is taken where a batch begins; records of an unfinished batch are read again after a restore.
+//   D1  A split's position is taken where a batch begins; records of an unfinished batch are read again after a restore. So what a reader
+//       puts on a side output leaves with its batch, not before it.
 //   D2  The watermark is the minimum over the subtask's splits that are not finished; one that was not begun holds it back, so nothing is
 //       late only because its file came later. With one split per subtask this is the split's own watermark.
 //   D3  Under AT_MOST_ONCE a split is read no further than its reservation, and what an earlier attempt reserved is skipped, counted as lost.
@@ -58,6 +59,8 @@ export class SourceDriver {
   readonly #reservedBefore: ReadonlyMap<string, number>;
   #index = 0;
   #lostUpTo = 0;
+  /** Malformed records of the unfinished batch. */
+  readonly #aside: { readonly tag: string; readonly value: unknown }[] = [];
   #emitted = noWatermark;
 
   constructor(request: SourceDriverRequest, splits: readonly StoredSplit[]) {
@@ -125,14 +128,15 @@ export class SourceDriver {
     const allowed = reservations === undefined ? full : reservations.allowance(split.split.id) - this.#index;
     const wanted = Math.min(full, allowed);
     while (output.count < wanted && reader.poll(output, wanted - output.count) > 0);
-    const isCut = output.count === full || reader.hasEnded || (output.count > 0 && output.count === allowed);
-    if (!isCut && !(this.#request.source.isEager && output.count > 0)) return { kind: 'nothing' };
+    const aside = this.#aside.length;
+    const isCut = output.count === full || reader.hasEnded || (output.count > 0 && output.count === allowed) || aside >= batchRecordsMax;
+    if (!isCut && !(this.#request.source.isEager && output.count + aside > 0)) return { kind: 'nothing' };
     return this.#cut(split, reader);
   }
 
   /** Reads past what an earlier attempt may have handed out. True when there is nothing more to skip. */
   #skip(reader: SplitReader<unknown>): boolean {
-    const scratch = this.#newOutput();
+    const scratch: SourceOutput<unknown> = { values: [], count: 0, side: () => {} };
     while (this.#index < this.#lostUpTo && !reader.hasEnded) {
       scratch.count = 0;
       const skipped = reader.poll(scratch, Math.min(batchRecordsMax, this.#lostUpTo - this.#index));
@@ -149,6 +153,8 @@ export class SourceDriver {
 
   #cut(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {
     const { values, count } = this.#output;
+    const isCutByAside = this.#aside.length >= batchRecordsMax;
+    for (const { tag, value } of this.#aside.splice(0)) this.#request.side(tag, value);
     const batch: RecordBatch = { values, count, keys: undefined, timestamps: undefined };
     this.#output = this.#newOutput();
     this.#generator?.stamp(batch);
@@ -163,7 +169,8 @@ export class SourceDriver {
       this.#reader = undefined;
       this.#current += 1;
     }
-    const watermark = this.#index % batchRecordsMax === 0 || split.hasEnded || this.#request.source.isEager ? this.#watermark() : undefined;
+    const isWatermarkDue = this.#index % batchRecordsMax === 0 || split.hasEnded || isCutByAside || this.#request.source.isEager;
+    const watermark = isWatermarkDue ? this.#watermark() : undefined;
     if (count > 0) return { kind: 'records', batch, watermark };
     return watermark === undefined ? undefined : { kind: 'watermark', watermark };
   }
@@ -193,7 +200,7 @@ export class SourceDriver {
   }
 
   #newOutput(): SourceOutput<unknown> {
-    return { values: [], count: 0, side: (tag, value) => this.#request.side(tag.id, value) };
+    return { values: [], count: 0, side: (tag, value) => void this.#aside.push({ tag: tag.id, value }) };
   }
 }
 
