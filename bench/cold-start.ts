@@ -1,15 +1,19 @@
 // cold-start.ts measures the time from the start of the process `sluice run job.ts` to its first record, in a project that has
 // the built package in its node_modules, as a user has. It also lists what the entry point `sluice` loads besides itself.
 //
-//   npm run build && node bench/cold-start.ts [--runs 20]
+//   node bench/cold-start.ts [--runs 20] [--no-build]
 
 import { execFile, spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { parseArgs, promisify } from 'node:util';
 
-const { values: flags } = parseArgs({ options: { runs: { type: 'string', default: '20' } } });
+const { values: flags } = parseArgs({
+  allowNegative: true,
+  options: { runs: { type: 'string', default: '20' }, build: { type: 'boolean', default: true } },
+});
 const runs = Number(flags.runs);
 const repository = join(import.meta.dirname, '..');
 
@@ -19,7 +23,7 @@ let first = (n: number) => { process.stderr.write(\`first record \${process.hrti
 export default defineJob('cold-start', (env) => env.fromSequence(1, 1_000, { uid: 'numbers' }).map((n) => first(n)).sinkTo(print()));
 `;
 
-/** Prints the file or built-in name of every module that importing `sluice` loads. */
+/** Prints the address of every module that importing `sluice` loads, the built-in ones of Node included. */
 const listingText = `import { registerHooks } from 'node:module';
 registerHooks({ load(url, context, next) { console.log(url); return next(url, context); } });
 await import('sluice');
@@ -27,9 +31,6 @@ await import('sluice');
 
 async function makeProject(): Promise<string> {
   const bin = join(repository, 'dist/cli/main.js');
-  await stat(bin).catch((cause: unknown) => {
-    throw new Error(`${bin} is missing: run npm run build first`, { cause });
-  });
   const project = await mkdtemp(join(tmpdir(), 'sluice-cold-start-'));
   await mkdir(join(project, 'node_modules/.bin'), { recursive: true });
   await symlink(repository, join(project, 'node_modules/sluice'));
@@ -57,19 +58,21 @@ function firstRecordMs(project: string): Promise<number> {
   });
 }
 
-async function packagesLoaded(project: string): Promise<string[]> {
+/** Modules that are neither the package's own nor Node's. */
+async function foreignModules(project: string): Promise<string[]> {
   const { stdout } = await promisify(execFile)(process.execPath, ['listing.mjs'], { cwd: project });
-  const others = stdout.split('\n').filter((url) => url !== '' && !url.startsWith('node:') && !url.includes('/dist/'));
-  return others.map((url) => url.split('/node_modules/').at(-1) ?? url);
+  const own = pathToFileURL(join(repository, 'dist')).href;
+  return stdout.split('\n').filter((url) => url !== '' && !url.startsWith('node:') && !url.startsWith(own));
 }
 
+if (flags.build) await promisify(execFile)('npm', ['run', 'build'], { cwd: repository });
 const project = await makeProject();
 try {
   const times: number[] = [];
   for (let n = 0; n < runs; n++) times.push(await firstRecordMs(project));
   times.sort((a, b) => a - b);
   const at = (share: number): number => Math.round(times[Math.min(runs - 1, Math.floor(runs * share))] ?? Number.NaN);
-  const line = { bench: 'cold-start', runs, medianMs: at(0.5), minMs: at(0), maxMs: at(1), entryPointLoads: await packagesLoaded(project) };
+  const line = { bench: 'cold-start', runs, medianMs: at(0.5), minMs: at(0), maxMs: at(1), entryPointLoads: await foreignModules(project) };
   console.log(JSON.stringify(line));
 } finally {
   await rm(project, { recursive: true, force: true });
