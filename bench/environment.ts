@@ -1,6 +1,6 @@
 // environment.ts says on what the numbers were made.
 
-import { execFileSync, spawnSync } from 'node:child_process';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { cpus, loadavg, release, totalmem } from 'node:os';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ export function describeEnvironment(hasFlink: boolean): Environment {
     cpu: `${cpus().length} × ${cpu?.model ?? 'unknown'}`,
     memory: `${Math.round(totalmem() / 2 ** 30)} GiB`,
     versions: `Node ${process.version} (V8 ${process.versions.v8}), Linux ${release()}${peer}`,
-    commit: git('rev-parse', '--short', 'HEAD') + (git('status', '--porcelain', '--untracked-files=no') === '' ? '' : ', with changes'),
+    commit: describeCommit(),
     load1: loadavg()[0] ?? 0,
   };
 }
@@ -33,6 +33,14 @@ function javaVersion(): string {
   return `Java ${/version "(.*?)"/.exec(stderr)?.[1] ?? 'unknown'}`;
 }
 
-function git(...args: readonly string[]): string {
-  return execFileSync('git', [...args], { encoding: 'utf8', cwd: import.meta.dirname }).trim();
+/** A copy of the sources without history has none to name. */
+function describeCommit(): string {
+  const head = git('rev-parse', '--short', 'HEAD');
+  if (head === undefined) return 'unknown';
+  return git('status', '--porcelain', '--untracked-files=no') === '' ? head : `${head}, with changes`;
+}
+
+function git(...args: readonly string[]): string | undefined {
+  const { status, stdout } = spawnSync('git', [...args], { encoding: 'utf8', cwd: import.meta.dirname });
+  return status === 0 ? stdout.trim() : undefined;
 }
