@@ -37,7 +37,7 @@ const table: Record<Area, Row> = {
   core:                { node: 'pure', values: [] },
   api:                 { node: 'pure', values: ['core'] },
   graph:               { node: 'pure', values: ['core', 'api'] },
-  operators:           { node: 'pure', values: ['core', 'api', 'graph'], types: ['runtime', 'state'] },
+  operators:           { node: 'pure', values: ['core', 'api', 'graph'], types: ['runtime', 'state', 'checkpoint'] },
   runtime:             { node: 'pure', values: ['core', 'api', 'graph', 'operators'], types: ['state', 'checkpoint'] },
   state:               { node: 'pure', values: ['core', 'api'], types: ['runtime', 'checkpoint'] },
   checkpoint:          { node: 'pure', values: ['core'], types: ['api', 'graph', 'runtime', 'state'] },
