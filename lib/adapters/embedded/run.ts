@@ -147,8 +147,7 @@ class JobRun {
       const stopListening = onAbort(this.#request.cancel, () => attempt.bell.ring());
       try {
         const end = await attempt.run(hooks);
-        if (end.kind === 'ended') await this.#takeLastCheckpoint(coordinator, attempt, hooks);
-        return { end, attempt };
+        return { end: end.kind === 'ended' ? await this.#takeLastCheckpoint(coordinator, attempt, hooks) : end, attempt };
       } finally {
         stopListening();
       }
@@ -199,7 +198,7 @@ class JobRun {
     coordinator: CheckpointCoordinator,
     attempt: Attempt,
     hooks: { tick: () => number | undefined; isCancelled: () => boolean },
-  ): Promise<void> {
+  ): Promise<AttemptEnd> {
     let isOver = false;
     const finished = coordinator.finish().finally(() => {
       isOver = true;
@@ -207,9 +206,9 @@ class JobRun {
     });
     finished.catch(() => {});
     const end = await attempt.run({ ...hooks, isOver: () => isOver });
-    if (end.kind === 'failed') throw end.error;
-    if (end.kind === 'cancelled') return;
-    await finished;
+    // Cancelled or failed now, the job has not finished: its last checkpoint may be missing.
+    if (end.kind === 'ended') await finished;
+    return end;
   }
 
   async #finished(kind: 'ended' | 'cancelled', attempt: Attempt | undefined): Promise<RunResult> {
