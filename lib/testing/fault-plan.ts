@@ -83,7 +83,7 @@ export class FaultPlan {
   /** Asked by the world before a call takes effect. `put-off`: the call waits on; `gone`: its process died. */
   strike(call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined {
     if (call.process.isZombie) return undefined;
-    if (this.#isFull(world.now) && writes.has(call.method) && call.method !== 'sync') {
+    if (this.#isFull(world.now) && needsSpace(call, world)) {
       this.#fullCalls--;
       this.touched++;
       const error = diskError('ENOSPC', 'write', call.place);
@@ -160,6 +160,11 @@ export class FaultPlan {
         return undefined;
     }
   }
+}
+
+function needsSpace(call: Call, world: World): boolean {
+  if (call.method === 'sync' || !writes.has(call.method)) return false;
+  return !call.method.startsWith('createDirectory') || world.disk.find(call.place)?.kind !== 'directory';
 }
 
 function couldHit(kind: FaultKind, call: Call): boolean {

@@ -503,13 +503,15 @@ function witness(uid: string, ctx: Context) {
   let union: ListState<string>;
   let broadcast: MapState<string, number>;
   let newest: string[] = [];
+  let parallelism = 0;
   return {
     initializeState(c: import('../../lib/index.ts').InitializeContext) {
       split = c.operatorState.getListState<string>('split');
       union = c.operatorState.getUnionListState<string>('union');
       broadcast = c.operatorState.getBroadcastState<string, number>('broadcast');
       newest = [...split.get()];
-      const { index, parallelism } = c.subtask;
+      const { index } = c.subtask;
+      parallelism = c.subtask.parallelism;
       if (!c.isRestored) return;
       ctx.testify({
         uid,
@@ -530,7 +532,7 @@ function witness(uid: string, ctx: Context) {
       union.update(newest);
       // Written the same on every subtask, as broadcast state must be.
       broadcast.put('checkpoint', c.checkpointId);
-      broadcast.put('always', 1);
+      broadcast.put('parallelism', parallelism);
     },
     processElement(r: Row, _c: unknown, out: Collector<Row>) {
       newest.push(r.id);

@@ -133,11 +133,10 @@ class Scenario {
 
   /** From process to process. */
   async #drive(): Promise<RunResult | undefined> {
-    let takesOver = false;
     for (;;) {
       if (this.#runs >= 60) throw new StuckWorld('60 processes were not enough');
-      const run = this.#start(takesOver);
-      takesOver = false;
+      // Whoever was stopped and may still own the directory is passed over until somebody has taken it.
+      const run = this.#start(this.#zombies.some((z) => z.state !== 'dead' && !z.isZombie));
       let end = await run.nextEnd();
       if (end.kind === 'stopped' && this.#random.chance(0.3)) {
         // It goes on by itself and never knew.
@@ -164,11 +163,16 @@ class Scenario {
           return undefined;
         }
       } else if (end.kind === 'stopped') {
-        takesOver = await this.#meetStopped(run);
+        this.#meetStopped(run);
       }
       if (run.process.state === 'running') run.process.kill(); // its exit frees its locks
+      await this.#pause(this.#random.skewed(2_000)); // somebody has to notice
       await this.auditors.checkClosure(`after ${run.process.name} ${end.kind}`);
     }
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((resolve) => this.#world.alarm(ms, resolve));
   }
 
   #start(takesOver: boolean): Run {
@@ -189,17 +193,16 @@ class Scenario {
   }
 
   /** What happens around a stopped process: it goes on by itself, or somebody takes over and it goes on later. */
-  async #meetStopped(run: Run): Promise<boolean> {
+  #meetStopped(run: Run): void {
     const { process } = run;
     const wakeAfterMs = this.#random.skewed(5_000);
     if (!run.hasStarted || this.#random.chance(0.2)) {
       // Not yet an owner: its place is simply taken by a start after its death.
       process.kill();
-      return false;
+      return;
     }
     this.#zombies.push(process);
     this.#world.alarm(wakeAfterMs, () => process.continue());
-    return true;
   }
 
   /** Every zombie goes on for a while after the job is finished; it must change nothing. */
