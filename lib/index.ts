@@ -14,8 +14,8 @@ export {
   type Histogram,
   type InitializeContext,
   type KeyedContext,
-  keyedProcess,
   type KeyedProcessFunction,
+  keyedProcess,
   type ListCheckpointed,
   type ListKeyedProcessFunction,
   type ListProcessFunction,
@@ -42,8 +42,8 @@ export {
 export type { Prepared, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from './api/sink.ts';
 export type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from './api/source.ts';
 export {
-  aggregatingState,
   type AppendingState,
+  aggregatingState,
   foldingState,
   type Handles,
   type ListState,
@@ -63,18 +63,18 @@ export { FsStateBackend, MemoryStateBackend, type StateBackend } from './api/sta
 export type { BroadcastConnectedStream, BroadcastStream, ConnectedStreams, DataStream, KeyedStream, SinkOptions } from './api/stream.ts';
 export { WatermarkStrategy } from './api/watermark.ts';
 export { type TimeWindow, TumblingEventTimeWindows, type WindowAssigner, type WindowedStream } from './api/window.ts';
-export { csv, type CsvOptions } from './connectors/formats/csv.ts';
+export { type CsvOptions, csv } from './connectors/formats/csv.ts';
 export type { Decoder, DecoderContext, Encoder, Format, FormatOptions, MalformedRecord, OnError } from './connectors/formats/format.ts';
 export { jsonArray } from './connectors/formats/json-array.ts';
 export { lines } from './connectors/formats/lines.ts';
 export { ndjson } from './connectors/formats/ndjson.ts';
-export { collect, type CollectSink } from './connectors/sinks/collect.ts';
-export { fileSink, type FileSinkOptions } from './connectors/sinks/file-sink.ts';
+export { type CollectSink, collect } from './connectors/sinks/collect.ts';
+export { type FileSinkOptions, fileSink } from './connectors/sinks/file-sink.ts';
 export { print } from './connectors/sinks/print.ts';
 export { type TransactionId, TwoPhaseCommitSink } from './connectors/sinks/two-phase-commit.ts';
 export { GenericWriteAheadSink } from './connectors/sinks/write-ahead.ts';
-export { type ByteSize, files, type FilesOptions } from './connectors/sources/files.ts';
-export { socket, type SocketOptions, stdin } from './connectors/sources/streams.ts';
+export { type ByteSize, type FilesOptions, files } from './connectors/sources/files.ts';
+export { type SocketOptions, socket, stdin } from './connectors/sources/streams.ts';
 export type { RecordBatch } from './core/batch.ts';
 export type { Duration, Unit } from './core/duration.ts';
 export { isSluiceError, type Next, SluiceError } from './core/errors.ts';

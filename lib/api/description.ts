@@ -16,7 +16,11 @@ export type Partitioning =
   | { readonly kind: 'auto' }
   | { readonly kind: 'forward' | 'rebalance' | 'rescale' | 'shuffle' | 'broadcast' | 'global' }
   | { readonly kind: 'hash'; readonly selector: (value: unknown) => unknown }
-  | { readonly kind: 'custom'; readonly partition: (key: unknown, parallelism: number) => number; readonly selector: (value: unknown) => unknown };
+  | {
+      readonly kind: 'custom';
+      readonly partition: (key: unknown, parallelism: number) => number;
+      readonly selector: (value: unknown) => unknown;
+    };
 
 export interface Edge {
   readonly from: number;

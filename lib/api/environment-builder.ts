@@ -51,7 +51,12 @@ export class EnvironmentBuilder implements Env {
 
   setRestartStrategy(strategy: RestartStrategy): void {
     this.#graph.checkOpen();
-    checkOneOf('env.setRestartStrategy', 'what RestartStrategies makes', strategy?.kind, ['none', 'fixedDelay', 'failureRate', 'exponentialDelay']);
+    checkOneOf('env.setRestartStrategy', 'what RestartStrategies makes', strategy?.kind, [
+      'none',
+      'fixedDelay',
+      'failureRate',
+      'exponentialDelay',
+    ]);
     this.settings.restart = strategy;
   }
 
@@ -63,7 +68,8 @@ export class EnvironmentBuilder implements Env {
   }
 
   fromCollection<T>(values: Iterable<T>, o: SourceOptions<NoInfer<T>>): DataStream<T> {
-    if (typeof values?.[Symbol.iterator] !== 'function') throw invalid('env.fromCollection', `takes an iterable, not ${nameOfKind(values)}`);
+    if (typeof values?.[Symbol.iterator] !== 'function')
+      throw invalid('env.fromCollection', `takes an iterable, not ${nameOfKind(values)}`);
     const kept = [...values];
     const source = indexedSource('collection', kept.length, (index) => kept[index] as T);
     return this.#source('env.fromCollection', 'fromCollection', source, o);

@@ -85,7 +85,8 @@ export function waysToRemember(o: object, harmless: readonly string[] = ['state'
 function declaresPrivateFields(o: object): boolean {
   for (let prototype: unknown = Object.getPrototypeOf(o); isObject(prototype); prototype = Object.getPrototypeOf(prototype)) {
     const made: unknown = Object.hasOwn(prototype, 'constructor') ? prototype.constructor : undefined;
-    if (typeof made === 'function' && isClass(made) && /^\s*(static\s+)?#[\w$]+\s*[=;]/m.test(Function.prototype.toString.call(made))) return true;
+    if (typeof made === 'function' && isClass(made) && /^\s*(static\s+)?#[\w$]+\s*[=;]/m.test(Function.prototype.toString.call(made)))
+      return true;
   }
   return false;
 }
@@ -99,11 +100,16 @@ function isClass(f: object): boolean {
 }
 
 function checkMethods(owner: string, o: unknown, methods: readonly string[], who = ''): void {
-  if (!isObject(o)) throw invalid(owner, `${who === '' ? 'takes' : 'takes a factory that gives'} an object with ${methods.join(', ')}, not ${nameOfKind(o)}`);
+  if (!isObject(o))
+    throw invalid(
+      owner,
+      `${who === '' ? 'takes' : 'takes a factory that gives'} an object with ${methods.join(', ')}, not ${nameOfKind(o)}`,
+    );
   if (o instanceof Promise) throw invalid(owner, `${who}gives a promise, but it must give the object at once`);
   const members = o as Readonly<Record<string, unknown>>;
   for (const method of methods) {
-    if (typeof members[method] !== 'function') throw invalid(owner, `needs ${method}, which ${who}${who === '' ? 'the object' : 'result'} does not have`);
+    if (typeof members[method] !== 'function')
+      throw invalid(owner, `needs ${method}, which ${who}${who === '' ? 'the object' : 'result'} does not have`);
   }
   // A sink may take its time to recover: that happens before the first record.
   const hot = methods.filter((m) => m !== 'recover');
@@ -136,11 +142,16 @@ export function checkStates(owner: string, state: unknown): StateShape {
   if (!isObject(state) || kindOf(state) !== 'plain') throw invalid(owner, `state is an object of declarations, not ${nameOfKind(state)}`);
   const names = new Set<string>();
   for (const [property, descriptor] of Object.entries(state)) {
-    if (!isStateDescriptor(descriptor)) throw invalid(owner, `state.${property} is made by valueState, listState, mapState …, not ${nameOfKind(descriptor)}`);
+    if (!isStateDescriptor(descriptor))
+      throw invalid(owner, `state.${property} is made by valueState, listState, mapState …, not ${nameOfKind(descriptor)}`);
     const name = descriptor.name ?? property;
     if (descriptor.ttl !== undefined) throw withoutTtl(owner, name);
     if (names.has(name)) {
-      throw new SluiceError('STATE_NAME_DUPLICATE', { message: `${owner}: two states have the name '${name}'`, next: 'fix-the-job', state: name });
+      throw new SluiceError('STATE_NAME_DUPLICATE', {
+        message: `${owner}: two states have the name '${name}'`,
+        next: 'fix-the-job',
+        state: name,
+      });
     }
     names.add(name);
   }

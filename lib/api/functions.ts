@@ -209,7 +209,9 @@ export type AnyKeyedProcessFunction<I, O, S, K> = KeyedProcessFunction<I, O, S, 
 export type OneOrFactory<F> = F | (() => F);
 
 /** Gives a keyed function that is defined outside its chain the same inference as one inside. */
-export function keyedProcess<I, O = never, const S extends StateShape = {}>(f: KeyedProcessFunction<I, O, S>): KeyedProcessFunction<I, O, S> {
+export function keyedProcess<I, O = never, const S extends StateShape = {}>(
+  f: KeyedProcessFunction<I, O, S>,
+): KeyedProcessFunction<I, O, S> {
   return f;
 }
 

@@ -14,7 +14,8 @@ export const nameCharactersMax = 120;
  */
 export function checkName(what: string, name: unknown): string {
   if (typeof name === 'string' && name.length <= nameCharactersMax && nameForm.test(name)) return name;
-  const shown = typeof name === 'string' ? `'${name.length > nameCharactersMax ? `${name.slice(0, nameCharactersMax)}…` : name}'` : String(name);
+  const shown =
+    typeof name === 'string' ? `'${name.length > nameCharactersMax ? `${name.slice(0, nameCharactersMax)}…` : name}'` : String(name);
   throw new SluiceError('NAME_INVALID', {
     message: `${shown} cannot be ${what}: 1 to ${nameCharactersMax} letters (a-z, A-Z), digits, '_', '-' and '.', and the first is no '-' or '.'`,
     next: 'fix-the-job',

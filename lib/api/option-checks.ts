@@ -10,7 +10,10 @@ import { nearest } from '../core/suggest.ts';
  */
 export function checkOptions(owner: string, options: unknown, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new SluiceError('OPTION_INVALID', { message: `${owner}: options are an object, not ${nameOfKind(options)}`, next: 'fix-the-job' });
+    throw new SluiceError('OPTION_INVALID', {
+      message: `${owner}: options are an object, not ${nameOfKind(options)}`,
+      next: 'fix-the-job',
+    });
   }
   for (const name of Object.keys(options)) {
     if (known.includes(name)) continue;

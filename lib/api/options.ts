@@ -2,11 +2,11 @@
 //   O1  The job's own call wins over defaults from outside; `parallelism` given to the run wins over both, for the default only.
 //   O2  Everything in `JobSettings` has been checked: durations are whole ms, numbers are in range, names are known.
 
-import { parseDuration, type Duration } from '../core/duration.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
 import { SluiceError } from '../core/errors.ts';
 import { maxParallelismDefault, maxParallelismMax } from '../core/limits.ts';
 import { checkOneOf, checkOptions, checkWhole } from './option-checks.ts';
-import { type RestartStrategy, RestartStrategies } from './restart-strategy.ts';
+import { RestartStrategies, type RestartStrategy } from './restart-strategy.ts';
 import { type BackendSettings, FsStateBackend, MemoryStateBackend, type StateBackend } from './state-backend.ts';
 
 export type CheckpointMode = 'EXACTLY_ONCE' | 'AT_LEAST_ONCE' | 'AT_MOST_ONCE';

@@ -78,7 +78,10 @@ export class ParamValues implements Params {
 
 /** The environment variable that stands for a parameter: `max-rows` and `maxRows` are `SLUICE_MAX_ROWS`. */
 export function variableOf(name: string): string {
-  return `SLUICE_${name.replace(/([a-z0-9])([A-Z])/g, '$1_$2').replace(/[^A-Za-z0-9]+/g, '_').toUpperCase()}`;
+  return `SLUICE_${name
+    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replace(/[^A-Za-z0-9]+/g, '_')
+    .toUpperCase()}`;
 }
 
 function missing(name: string): SluiceError {

@@ -1,4 +1,4 @@
-import { parseDuration, type Duration } from '../core/duration.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
 import { SluiceError } from '../core/errors.ts';
 import { checkOptions, checkWhole } from './option-checks.ts';
 
@@ -86,7 +86,14 @@ export const RestartStrategies: {
     if (maxMs < initialMs) throw invalid(owner, 'max is not shorter than initial');
     if (!(multiplier > 1 && Number.isFinite(multiplier))) throw invalid(owner, 'multiplier is a number above 1');
     if (!(jitter >= 0 && jitter <= 1)) throw invalid(owner, 'jitter is a number from 0 to 1');
-    return { kind: 'exponentialDelay', initialMs, maxMs, multiplier, resetAfterMs: ms(owner, 'resetAfter', o.resetAfter ?? '1 h', 1), jitter };
+    return {
+      kind: 'exponentialDelay',
+      initialMs,
+      maxMs,
+      multiplier,
+      resetAfterMs: ms(owner, 'resetAfter', o.resetAfter ?? '1 h', 1),
+      jitter,
+    };
   },
 };
 

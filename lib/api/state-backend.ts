@@ -66,7 +66,10 @@ export class FsStateBackend implements StateBackend {
 /** @throws SluiceError `OPTION_INVALID` when it is empty, `FEATURE_NOT_AVAILABLE` for other schemes than `file:` */
 export function checkFileUri(owner: string, uri: string): string {
   if (typeof uri !== 'string' || uri === '') {
-    throw new SluiceError('OPTION_INVALID', { message: `${owner}: the place is a file: URI or a path, and not empty`, next: 'fix-the-job' });
+    throw new SluiceError('OPTION_INVALID', {
+      message: `${owner}: the place is a file: URI or a path, and not empty`,
+      next: 'fix-the-job',
+    });
   }
   const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(uri)?.[1]?.toLowerCase(); // one letter is a drive, not a scheme
   if (scheme === undefined || scheme === 'file') return uri;

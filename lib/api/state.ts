@@ -3,7 +3,7 @@
 //   T1  A state is known by its name, which is the property name of its declaration unless `name` says otherwise.
 //   T2  State owns its values: writes copy and freeze, reads give the frozen value, or a fresh copy where it holds a Map, Set, Date or bytes.
 
-import { parseDuration, type Duration } from '../core/duration.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { DeepReadonly, Writable } from './data-types.ts';
 import type { AggregateFunction } from './functions.ts';
@@ -157,9 +157,16 @@ export function reducingState<T>(reduce: (a: T, b: T) => T, o: StateOptions<T> =
  * An accumulator for each key; reading gives its result.
  * @throws SluiceError `OPTION_INVALID` or `DURATION_INVALID`
  */
-export function aggregatingState<I, Acc, O>(f: AggregateFunction<I, Acc, O>, o: StateOptions<Acc> = {}): StateDescriptor<AppendingState<I, O>> {
+export function aggregatingState<I, Acc, O>(
+  f: AggregateFunction<I, Acc, O>,
+  o: StateOptions<Acc> = {},
+): StateDescriptor<AppendingState<I, O>> {
   checkAggregate('aggregatingState', f);
-  return descriptor({ ...commonOf('aggregatingState', o), kind: 'aggregating', aggregate: f as AggregateFunction<unknown, unknown, unknown> });
+  return descriptor({
+    ...commonOf('aggregatingState', o),
+    kind: 'aggregating',
+    aggregate: f as AggregateFunction<unknown, unknown, unknown>,
+  });
 }
 
 /**
@@ -179,7 +186,8 @@ export function foldingState<I, Acc>(
 /** @throws SluiceError `OPTION_INVALID` when one of the four functions is missing */
 export function checkAggregate<I, Acc, O>(owner: string, f: AggregateFunction<I, Acc, O>): void {
   for (const method of ['createAccumulator', 'add', 'getResult', 'merge'] as const) {
-    if (typeof f?.[method] !== 'function') throw invalid(owner, method, 'is a function of the aggregate (createAccumulator, add, getResult, merge)');
+    if (typeof f?.[method] !== 'function')
+      throw invalid(owner, method, 'is a function of the aggregate (createAccumulator, add, getResult, merge)');
   }
 }
 
@@ -200,8 +208,10 @@ function commonOf<T>(owner: string, o: StateOptions<T>, more: readonly string[] 
   checkOptions(owner, o, ['name', 'ttl', 'version', 'migrate', ...more]);
   const { name, version = 0, migrate } = o;
   if (name !== undefined && (typeof name !== 'string' || name === '')) throw invalid(owner, 'name', 'is text that is not empty');
-  if (!Number.isInteger(version) || version < 0 || version > versionMax) throw invalid(owner, 'version', `is a whole number from 0 to ${versionMax}`);
-  if (migrate !== undefined && typeof migrate !== 'function') throw invalid(owner, 'migrate', 'is a function of the old value and its version');
+  if (!Number.isInteger(version) || version < 0 || version > versionMax)
+    throw invalid(owner, 'version', `is a whole number from 0 to ${versionMax}`);
+  if (migrate !== undefined && typeof migrate !== 'function')
+    throw invalid(owner, 'migrate', 'is a function of the old value and its version');
   return { name, ttl: o.ttl === undefined ? undefined : ttlOf(owner, o.ttl), version, migrate };
 }
 
@@ -210,7 +220,8 @@ function ttlOf(owner: string, ttl: TtlOptions): Ttl {
   const durationMs = parseDuration(ttl.duration, { name: `${owner} ttl.duration` });
   if (durationMs === 0) throw invalid(owner, 'ttl.duration', 'is longer than 0');
   const { updateType = 'OnCreateAndWrite', visibility = 'NeverReturnExpired' } = ttl;
-  if (!['OnCreateAndWrite', 'OnReadAndWrite'].includes(updateType)) throw invalid(owner, 'ttl.updateType', 'is OnCreateAndWrite or OnReadAndWrite');
+  if (!['OnCreateAndWrite', 'OnReadAndWrite'].includes(updateType))
+    throw invalid(owner, 'ttl.updateType', 'is OnCreateAndWrite or OnReadAndWrite');
   if (!['NeverReturnExpired', 'ReturnExpiredIfNotCleanedUp'].includes(visibility)) {
     throw invalid(owner, 'ttl.visibility', 'is NeverReturnExpired or ReturnExpiredIfNotCleanedUp');
   }

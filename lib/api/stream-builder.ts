@@ -3,9 +3,10 @@
 //   S2  The last partitioning before an operator counts: `keyBy` after `rebalance` cuts by key.
 //   S3  The types of records are known to the compiler only; here they are forgotten, in one place.
 
-import { parseDuration, type Duration } from '../core/duration.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { Fold, KeyedFactory } from './compositions.ts';
+import type { ComparableField, Key, NumericField } from './data-types.ts';
 import type { Edge, LogicalNode, OperatorSpec, Partitioning } from './description.ts';
 import { checkPlainFunction, checkStates, factoryOf, sinkFactoryOf } from './function-checks.ts';
 import type {
@@ -19,10 +20,9 @@ import type {
   ProcessFunction,
 } from './functions.ts';
 import { OutputTag } from './functions.ts';
-import type { ComparableField, Key, NumericField } from './data-types.ts';
 import type { GraphBuilder } from './graph-builder.ts';
 import { checkName } from './names.ts';
-import { checkFunction, checkOptions } from './option-checks.ts';
+import { checkOptions } from './option-checks.ts';
 import { checkMaxParallelism, checkParallelism } from './options.ts';
 import { placeOf } from './places.ts';
 import type { Sink } from './sink.ts';
@@ -53,19 +53,19 @@ abstract class AnyStream<T> implements StreamOperations<T> {
 
   map<R>(f: (value: T) => R): DataStream<R> {
     checkPlainFunction('map', f);
-    return this.then<R>({ kind: 'map', map: f as (value: unknown) => unknown }, 'map');
+    return this.append<R>({ kind: 'map', map: f as (value: unknown) => unknown }, 'map');
   }
 
   flatMap<R>(f: (value: T) => Iterable<R>): DataStream<R> {
     checkPlainFunction('flatMap', f);
-    return this.then<R>({ kind: 'flatMap', flatMap: f as (value: unknown) => Iterable<unknown> }, 'flatMap');
+    return this.append<R>({ kind: 'flatMap', flatMap: f as (value: unknown) => Iterable<unknown> }, 'flatMap');
   }
 
   filter<R extends T>(f: (value: T) => value is R): DataStream<R>;
   filter(f: (value: T) => boolean): DataStream<T>;
   filter(f: (value: T) => boolean): DataStream<T> {
     checkPlainFunction('filter', f);
-    return this.then<T>({ kind: 'filter', keep: f as (value: unknown) => boolean }, 'filter');
+    return this.append<T>({ kind: 'filter', keep: f as (value: unknown) => boolean }, 'filter');
   }
 
   keyBy<K>(selector: (value: T) => K & Key<K>): KeyedStream<T, K> {
@@ -76,7 +76,7 @@ abstract class AnyStream<T> implements StreamOperations<T> {
   assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T> {
     const label = 'assignTimestampsAndWatermarks';
     checkStrategy(label, strategy);
-    return this.then<T>({ kind: 'timestamps', watermarks: strategy as WatermarkStrategy<unknown> }, label);
+    return this.append<T>({ kind: 'timestamps', watermarks: strategy as WatermarkStrategy<unknown> }, label);
   }
 
   union(...others: readonly StreamOperations<T>[]): DataStream<T> {
@@ -151,7 +151,7 @@ abstract class AnyStream<T> implements StreamOperations<T> {
     return this.upstreams.map((upstream) => ({ ...upstream, input }));
   }
 
-  protected then<R>(operator: OperatorSpec, label: string, isStateful = false): DataStream<R> {
+  protected append<R>(operator: OperatorSpec, label: string, isStateful = false): DataStream<R> {
     return operatorStream<R>(this.graph, this.graph.add(operator, this.edges(0), label, isStateful));
   }
 }
@@ -197,17 +197,23 @@ class DataStreamBuilder<T> extends AnyStream<T> implements DataStream<T> {
   process<O = never>(f: OneOrFactory<AnyProcessFunction<T, O>>): DataStream<O> {
     const { create, sample } = factoryOf('process', f, ['processElement']);
     if (sample.state !== undefined || 'onTimer' in sample) {
-      throw invalid('process', `has ${sample.state === undefined ? 'onTimer' : 'state'}, but the stream has no keys; write keyBy(…) before it`);
+      throw invalid(
+        'process',
+        `has ${sample.state === undefined ? 'onTimer' : 'state'}, but the stream has no keys; write keyBy(…) before it`,
+      );
     }
     const spec: OperatorSpec = { kind: 'process', create: create as () => ProcessFunction<unknown, unknown> };
-    return this.then<O>(spec, 'process', typeof f === 'function');
+    return this.append<O>(spec, 'process', typeof f === 'function');
   }
 
   getSideOutput<X>(tag: OutputTag<X>): DataStream<X> {
     const node = this.#operator('getSideOutput');
     if (!(tag instanceof OutputTag)) throw invalid('getSideOutput', 'takes an OutputTag');
     if (!withSideOutputs.has(node.operator.kind)) {
-      throw invalid('getSideOutput', `asks ${node.label} for the side output '${tag.id}', but only sources and process functions have some`);
+      throw invalid(
+        'getSideOutput',
+        `asks ${node.label} for the side output '${tag.id}', but only sources and process functions have some`,
+      );
     }
     const upstream: Upstream = { from: node.id, sideOutput: tag.id, partitioning: { kind: 'auto' } };
     return new DataStreamBuilder<X>(this.graph, [upstream], undefined, 'getSideOutput');
@@ -228,7 +234,7 @@ class KeyedStreamBuilder<T, K> extends AnyStream<T> implements KeyedStream<T, K>
   process<O = never, const S extends StateShape = {}>(f: OneOrFactory<AnyKeyedProcessFunction<T, O, S, K>>): DataStream<O> {
     const { create, sample } = factoryOf('keyBy.process', f, ['processElement']);
     const state = checkStates('keyBy.process', sample.state);
-    return this.then<O>({ kind: 'keyedProcess', create: create as KeyedFactory, state }, 'keyBy.process', true);
+    return this.append<O>({ kind: 'keyedProcess', create: create as KeyedFactory, state }, 'keyBy.process', true);
   }
 
   connect<B>(other: KeyedStream<B, K>): ConnectedStreams<T, B, K>;
@@ -285,7 +291,7 @@ class KeyedStreamBuilder<T, K> extends AnyStream<T> implements KeyedStream<T, K>
 
   protected composed<R>(label: string, factory: KeyedFactory): DataStream<R> {
     const { create, sample } = factoryOf<KeyedProcessFunction<unknown, unknown, StateShape, unknown>>(label, factory, ['processElement']);
-    return this.then<R>({ kind: 'keyedProcess', create, state: sample.state ?? {} }, label, true);
+    return this.append<R>({ kind: 'keyedProcess', create, state: sample.state ?? {} }, label, true);
   }
 }
 
@@ -402,7 +408,8 @@ class WindowedBuilder<T, K, W> implements WindowedStream<T, K, W> {
 
 /** @throws SluiceError `FUNCTION_INVALID` for what is no `WatermarkStrategy` */
 export function checkStrategy(owner: string, strategy: unknown): void {
-  if (!(strategy instanceof WatermarkStrategy)) throw invalid(owner, 'takes a WatermarkStrategy, such as WatermarkStrategy.forBoundedOutOfOrderness(…)');
+  if (!(strategy instanceof WatermarkStrategy))
+    throw invalid(owner, 'takes a WatermarkStrategy, such as WatermarkStrategy.forBoundedOutOfOrderness(…)');
 }
 
 function checkSameJob(owner: string, a: GraphBuilder, b: GraphBuilder): void {

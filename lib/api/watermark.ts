@@ -1,4 +1,4 @@
-import { parseDuration, type Duration } from '../core/duration.ts';
+import { type Duration, parseDuration } from '../core/duration.ts';
 import { SluiceError } from '../core/errors.ts';
 import { checkFunction } from './option-checks.ts';
 
@@ -61,7 +61,8 @@ export class WatermarkStrategy<T> {
    */
   withIdleness(idleness: Duration): WatermarkStrategy<T> {
     const idlenessMs = parseDuration(idleness, { name: 'withIdleness' });
-    if (idlenessMs === 0) throw new SluiceError('OPTION_INVALID', { message: 'withIdleness: the time is longer than 0', next: 'fix-the-job' });
+    if (idlenessMs === 0)
+      throw new SluiceError('OPTION_INVALID', { message: 'withIdleness: the time is longer than 0', next: 'fix-the-job' });
     return new WatermarkStrategy<T>(this.kind, this.boundMs, this.timestamps, idlenessMs);
   }
 }

@@ -36,7 +36,8 @@ export const TumblingEventTimeWindows: {
     const sizeMs = parseDuration(size, { name: 'TumblingEventTimeWindows size' });
     const offsetMs = parseDuration(offset, { name: 'TumblingEventTimeWindows offset', allowNegative: true });
     if (sizeMs === 0) throw invalid('size is longer than 0');
-    if (Math.abs(offsetMs) >= sizeMs) throw invalid(`offset ${formatDuration(Math.abs(offsetMs))} is shorter than the size ${formatDuration(sizeMs)}`);
+    if (Math.abs(offsetMs) >= sizeMs)
+      throw invalid(`offset ${formatDuration(Math.abs(offsetMs))} is shorter than the size ${formatDuration(sizeMs)}`);
     const declaration: WindowDeclaration = { kind: 'tumbling-event-time', sizeMs, offsetMs };
     return Object.freeze(declaration) as WindowAssigner<TimeWindow>;
   },

@@ -98,7 +98,14 @@ function connect(description: JobDescription, drafts: readonly Draft[], stageOf:
       const fromStage = stageOf[from] as number;
       const sender = drafts[fromStage] as Draft;
       const outlet = sender.outlets.length;
-      const exchange: Exchange = { id: exchanges++, fromStage, outlet, toStage, input: edge.input, partitioning: resolve(edge, node, description) };
+      const exchange: Exchange = {
+        id: exchanges++,
+        fromStage,
+        outlet,
+        toStage,
+        input: edge.input,
+        partitioning: resolve(edge, node, description),
+      };
       sender.outlets.push(exchange);
       receiver.inputs.push(exchange);
       outgoing[from]?.push({ sideOutput, target: { kind: 'exchange', outlet } });

@@ -61,7 +61,10 @@ function layersOf(count: number, edges: readonly (readonly [number, number])[]):
   return layers;
 }
 
-function orderLayers(layers: readonly (readonly number[])[], edges: readonly (readonly [number, number])[]): readonly (readonly number[])[] {
+function orderLayers(
+  layers: readonly (readonly number[])[],
+  edges: readonly (readonly [number, number])[],
+): readonly (readonly number[])[] {
   const place = new Map<number, number>();
   return layers.map((layer) => {
     const middle = (box: number): number => {

@@ -17,5 +17,8 @@ export function planHash(description: JobDescription, uids: readonly string[]): 
     inputs: node.inputs.map(({ from, sideOutput, partitioning, input }) => [uids[from], sideOutput ?? null, partitioning.kind, input]),
   }));
   operators.sort((a, b) => ((a.uid as string) < (b.uid as string) ? -1 : 1)); // the order of independent branches decides nothing
-  return createHash('sha256').update(JSON.stringify([description.job, operators])).digest('hex').slice(0, 32);
+  return createHash('sha256')
+    .update(JSON.stringify([description.job, operators]))
+    .digest('hex')
+    .slice(0, 32);
 }

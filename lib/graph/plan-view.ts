@@ -75,7 +75,9 @@ function stageView(stage: Stage): StageView {
 }
 
 function operatorView(stage: Stage, { uid, name, node, targets, sideTargets }: PlannedOperator): OperatorView {
-  const chained = [...targets, ...[...sideTargets.values()].flat()].flatMap((target) => (target.kind === 'operator' ? [target.operator] : []));
+  const chained = [...targets, ...[...sideTargets.values()].flat()].flatMap((target) =>
+    target.kind === 'operator' ? [target.operator] : [],
+  );
   return {
     uid,
     name,

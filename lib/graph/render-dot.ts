@@ -22,11 +22,21 @@ export function renderDot(view: PlanView): string {
 
 function cluster(stage: StageView): readonly string[] {
   const nodes = stage.operators.map((operator) => {
-    const label = [operator.uid, ...(operator.call === operator.uid ? [] : [operator.call]), ...(operator.states.length === 0 ? [] : [statesText(operator)])];
+    const label = [
+      operator.uid,
+      ...(operator.call === operator.uid ? [] : [operator.call]),
+      ...(operator.states.length === 0 ? [] : [statesText(operator)]),
+    ];
     return `    ${quote(operator.uid)} [label=${quote(label.join('\n'))}];`;
   });
   const chains = stage.operators.flatMap(({ uid, feeds }) => feeds.map((fed) => `    ${quote(uid)} -> ${quote(fed)};`));
-  return [`  subgraph cluster_${stage.id} {`, `    label=${quote(`stage ${stage.id}, parallelism ${stage.parallelism}`)};`, ...nodes, ...chains, '  }'];
+  return [
+    `  subgraph cluster_${stage.id} {`,
+    `    label=${quote(`stage ${stage.id}, parallelism ${stage.parallelism}`)};`,
+    ...nodes,
+    ...chains,
+    '  }',
+  ];
 }
 
 /** A quoted id: quotes and backslashes escaped, line ends as Graphviz writes them. */

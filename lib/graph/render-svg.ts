@@ -29,7 +29,7 @@ export function renderSvg(view: PlanView): string {
   const { width, height } = layout;
   return [
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img">`,
-    `  <title>${escape(`plan of ${view.job}`)}</title>`,
+    `  <title>${escapeXml(`plan of ${view.job}`)}</title>`,
     '  <style>',
     '    text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1f2933; }',
     '    .stage { font-weight: bold; } .state, .exchange { fill: #52606d; font-size: 11px; }',
@@ -49,7 +49,10 @@ function linesOf(stage: StageView): readonly Line[] {
   const operators = stage.operators.flatMap((operator): readonly Line[] => {
     const call = operator.call === operator.uid ? '' : `  ${operator.call}`;
     const states = statesText(operator);
-    return [{ text: `${operator.uid}${call}`, style: 'operator' }, ...(states === '' ? [] : [{ text: `  ${states}`, style: 'state' } as const])];
+    return [
+      { text: `${operator.uid}${call}`, style: 'operator' },
+      ...(states === '' ? [] : [{ text: `  ${states}`, style: 'state' } as const]),
+    ];
   });
   return [{ text: `stage ${stage.id}, parallelism ${stage.parallelism}`, style: 'stage' }, ...operators];
 }
@@ -57,7 +60,7 @@ function linesOf(stage: StageView): readonly Line[] {
 function boxOf({ x, y, width, height }: Placed, lines: readonly Line[]): readonly string[] {
   const texts = lines.map(({ text, style }, i) => {
     const baseline = y + padding + (i + 0.75) * lineHeight;
-    return `  <text x="${x + padding}" y="${baseline}" class="${style}" xml:space="preserve">${escape(text)}</text>`;
+    return `  <text x="${x + padding}" y="${baseline}" class="${style}" xml:space="preserve">${escapeXml(text)}</text>`;
   });
   return [`  <rect x="${x}" y="${y}" width="${width}" height="${height}"/>`, ...texts];
 }
@@ -75,7 +78,7 @@ function edge(exchange: ExchangeView, all: readonly ExchangeView[], boxes: reado
   const label = exchange.sideOutput === null ? exchange.partitioning : `${exchange.partitioning}: ${exchange.sideOutput}`;
   return [
     `  <path d="M${x1},${y1} C${x1 + bend},${y1} ${to.x - bend},${y2} ${to.x},${y2}" marker-end="url(#arrow)"/>`,
-    `  <text x="${to.x - 10}" y="${y2 - 6}" class="exchange" text-anchor="end">${escape(label)}</text>`,
+    `  <text x="${to.x - 10}" y="${y2 - 6}" class="exchange" text-anchor="end">${escapeXml(label)}</text>`,
   ];
 }
 
@@ -83,6 +86,6 @@ function round(n: number): number {
   return Math.round(n * 10) / 10;
 }
 
-function escape(text: string): string {
+function escapeXml(text: string): string {
   return text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
 }

@@ -22,9 +22,14 @@ function stageLines(stage: StageView, view: PlanView): readonly string[] {
     const previous = stage.operators[index - 1];
     const branch = previous === undefined || previous.feeds.includes(operator.uid) ? '' : `reads ${readBy(operator, stage)}`;
     const columns = [operator.uid.padEnd(uidColumns), operator.call.padEnd(callColumns), statesText(operator), branch];
-    return `  ${columns.filter((column) => column !== '').join('  ').trimEnd()}`;
+    return `  ${columns
+      .filter((column) => column !== '')
+      .join('  ')
+      .trimEnd()}`;
   });
-  const outlets = view.exchanges.filter(({ from }) => from === stage.id).map((exchange) => `  → stage ${exchange.to}  ${exchangeText(exchange)}`);
+  const outlets = view.exchanges
+    .filter(({ from }) => from === stage.id)
+    .map((exchange) => `  → stage ${exchange.to}  ${exchangeText(exchange)}`);
   return [`stage ${stage.id}  parallelism ${stage.parallelism} of ${stage.maxParallelism}`, ...operators, ...outlets];
 }
 

@@ -20,7 +20,11 @@ export interface Parallelism {
 export function validate(description: JobDescription): void {
   const { job, nodes } = description;
   if (nodes.length === 0) {
-    throw new SluiceError('JOB_EMPTY', { message: `the job '${job}' has no operators; begin with env.fromSource(…)`, next: 'fix-the-job', job });
+    throw new SluiceError('JOB_EMPTY', {
+      message: `the job '${job}' has no operators; begin with env.fromSource(…)`,
+      next: 'fix-the-job',
+      job,
+    });
   }
   checkUids(description);
   for (const node of nodes) {

@@ -53,7 +53,10 @@ class TumblingWindows implements KeyedProcessFunction<unknown, unknown, WindowSt
     const last = start + this.#sizeMs - 1;
     const watermark = ctx.timerService.currentWatermark();
     const over = this.#overAt(last);
-    if (over <= watermark) return this.#drop(value, ctx);
+    if (over <= watermark) {
+      this.#drop(value, ctx);
+      return;
+    }
 
     const { windows } = ctx.state;
     const before = windows.get(start);
@@ -83,9 +86,8 @@ class TumblingWindows implements KeyedProcessFunction<unknown, unknown, WindowSt
   #emit(start: number, accumulator: unknown, ctx: KeyedContext<WindowStates, unknown>, out: Collector<unknown>): void {
     const result = this.#fold.result(accumulator);
     const { output } = this.#spec;
-    if (output === undefined) return out.collect(result);
     const window: TimeWindow = { start, end: start + this.#sizeMs };
-    out.collect(output(ctx.getCurrentKey(), window, [result]));
+    out.collect(output === undefined ? result : output(ctx.getCurrentKey(), window, [result]));
   }
 
   #drop(value: unknown, ctx: KeyedContext<WindowStates, unknown>): void {

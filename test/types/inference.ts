@@ -9,8 +9,8 @@ import {
   type DeepReadonly,
   type Env,
   type KeyedStream,
-  listState,
   type ListCheckpointed,
+  listState,
   mapState,
   OutputTag,
   type ProcessFunction,
@@ -45,7 +45,9 @@ same<DataStream<Order>>()(byUser.maxBy('user'));
 same<DataStream<number>>()(byUser.aggregate(count()));
 same<DataStream<Order>>()(orders.rebalance());
 same<DataStream<Order>>()(orders.broadcast());
-same<BroadcastStream<Order, { readonly seen: ReturnType<typeof mapState<string, Order>> }>>()(orders.broadcast({ seen: mapState<string, Order>() }));
+same<BroadcastStream<Order, { readonly seen: ReturnType<typeof mapState<string, Order>> }>>()(
+  orders.broadcast({ seen: mapState<string, Order>() }),
+);
 same<DataStream<{ kind: 'a' }>>()(env.fromCollection([{ kind: 'a' as const }], { uid: 'a' }));
 same<DataStream<number>>()(env.fromSequence(0, 9, { uid: 'n' }));
 same<DataStream<bigint>>()(env.generate((i) => BigInt(i), { uid: 'g', count: 3 }));
@@ -66,7 +68,12 @@ same<DataStream<{ user: string; start: number; n: number }>>()(
 );
 same<DataStream<number>>()(perDay.aggregate(count()));
 same<DataStream<Order>>()(perDay.reduce((a, b) => (a.amount > b.amount ? a : b)));
-same<DataStream<string>>()(perDay.reduce((a) => a, (key, window, [order]) => `${key} ${window.end} ${order.id}`));
+same<DataStream<string>>()(
+  perDay.reduce(
+    (a) => a,
+    (key, window, [order]) => `${key} ${window.end} ${order.id}`,
+  ),
+);
 
 // Keyed functions: input, key, state and timers are inferred, the output is that of the annotated collector.
 const big = new OutputTag<Order>('big');

@@ -56,7 +56,9 @@ describe('types', () => {
   });
 
   test('what does not exist yet is not declared, so that nobody writes a job with it', () => {
-    const declared = ['stream.ts', 'window.ts', 'environment.ts'].map((file) => readFileSync(join(root, 'lib/api', file), 'utf8')).join('\n');
+    const declared = ['stream.ts', 'window.ts', 'environment.ts']
+      .map((file) => readFileSync(join(root, 'lib/api', file), 'utf8'))
+      .join('\n');
     expect(notYet.filter((name) => new RegExp(`^ {2}${name}[<(]`, 'm').test(declared))).toEqual([]);
   });
 });

@@ -1,5 +1,15 @@
 // What must not compile about state: wrong types written, and changing what was read.
-import { aggregatingState, average, type Collector, foldingState, type KeyedStream, listState, mapState, reducingState, valueState } from 'sluice';
+import {
+  aggregatingState,
+  average,
+  type Collector,
+  foldingState,
+  type KeyedStream,
+  listState,
+  mapState,
+  reducingState,
+  valueState,
+} from 'sluice';
 
 interface Basket {
   items: string[];

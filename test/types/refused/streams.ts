@@ -6,8 +6,8 @@ import {
   type DataStream,
   defineJob,
   type Env,
-  files,
   fileSink,
+  files,
   type KeyedStream,
   mapState,
   ndjson,
@@ -126,8 +126,12 @@ byUser.process({
 });
 // @ts-expect-error the tag carries orders
 const _numbers: DataStream<number> = orders.getSideOutput(late);
+const perDay = orders
+  .map((o) => o.amount)
+  .keyBy((n) => n)
+  .window(TumblingEventTimeWindows.of('1 d'));
 // @ts-expect-error the tag carries orders
-orders.map((o) => o.amount).keyBy((n) => n).window(TumblingEventTimeWindows.of('1 d')).sideOutputLateData(late);
+perDay.sideOutputLateData(late);
 
 // Broadcast state is read-only on the keyed side.
 byUser.connect(orders.broadcast({ rules: mapState<string, number>() })).process({

@@ -1,8 +1,27 @@
-import { type Collector, type DataStream, type KeyedContext, keyedProcess, type KeyedProcessFunction, type ListState, listState, mapState, valueState } from 'sluice';
+import {
+  type Collector,
+  type DataStream,
+  type KeyedContext,
+  type KeyedProcessFunction,
+  keyedProcess,
+  type ListState,
+  listState,
+  mapState,
+  valueState,
+} from 'sluice';
 
-interface Row { id: string }
-interface Order { id: string; user: string; amount: number }
-interface Rule { name: string; limit: number }
+interface Row {
+  id: string;
+}
+interface Order {
+  id: string;
+  user: string;
+  amount: number;
+}
+interface Rule {
+  name: string;
+  limit: number;
+}
 declare const rows: DataStream<Row>;
 declare const orders: DataStream<Order>;
 declare const rules: DataStream<Rule>;
@@ -13,11 +32,19 @@ const batches: DataStream<readonly Row[]> = rows
     let buffer: Row[] = [];
     let stored: ListState<Row>;
     return {
-      initializeState(ctx) { stored = ctx.operatorState.getListState<Row>('rows'); buffer = [...stored.get()]; },
-      snapshotState() { stored.update(buffer); },
+      initializeState(ctx) {
+        stored = ctx.operatorState.getListState<Row>('rows');
+        buffer = [...stored.get()];
+      },
+      snapshotState() {
+        stored.update(buffer);
+      },
       processElement(row, _ctx, out: Collector<readonly Row[]>) {
         buffer.push(row);
-        if (buffer.length >= 10) { out.collect(buffer); buffer = []; }
+        if (buffer.length >= 10) {
+          out.collect(buffer);
+          buffer = [];
+        }
       },
     };
   })
@@ -32,7 +59,10 @@ class Totals implements KeyedProcessFunction<Order, string, typeof states, strin
     out.collect(`${ctx.getCurrentKey()} ${ctx.state.total.value()}`);
   }
 }
-const totals: DataStream<string> = orders.keyBy((o) => o.user).process(() => new Totals()).uid('totals');
+const totals: DataStream<string> = orders
+  .keyBy((o) => o.user)
+  .process(() => new Totals())
+  .uid('totals');
 
 // Outside its chain, with inference.
 export const firstPerUser = keyedProcess({
@@ -52,7 +82,9 @@ const over: DataStream<string> = orders
     processElement(o, ctx, out: Collector<string>) {
       for (const rule of ctx.broadcast.rules.values()) if (o.amount > rule.limit) out.collect(`${ctx.getCurrentKey()} ${rule.name}`);
     },
-    processBroadcastElement(rule, ctx) { ctx.broadcast.rules.put(rule.name, rule); },
+    processBroadcastElement(rule, ctx) {
+      ctx.broadcast.rules.put(rule.name, rule);
+    },
   })
   .uid('over');
 

@@ -1,6 +1,12 @@
 import { count, defineJob, fileSink, files, jsonArray, ndjson, TumblingEventTimeWindows, WatermarkStrategy } from 'sluice';
 
-interface Flight { date: string; delay: number; distance: number; origin: string; destination: string }
+interface Flight {
+  date: string;
+  delay: number;
+  distance: number;
+  origin: string;
+  destination: string;
+}
 
 export default defineJob('late-flights', (env, params) => {
   env.enableCheckpointing('1 s', { externalizedCleanup: 'RETAIN_ON_CANCELLATION' });

@@ -1,7 +1,26 @@
-import { aggregatingState, average, type Collector, type DataStream, foldingState, listState, mapState, OutputTag, reducingState, valueState } from 'sluice';
+import {
+  aggregatingState,
+  average,
+  type Collector,
+  type DataStream,
+  foldingState,
+  listState,
+  mapState,
+  OutputTag,
+  reducingState,
+  valueState,
+} from 'sluice';
 
-interface Reading { sensor: string; at: number; kind: string; amount: number }
-interface Alert { sensor: string; at: number }
+interface Reading {
+  sensor: string;
+  at: number;
+  kind: string;
+  amount: number;
+}
+interface Alert {
+  sensor: string;
+  at: number;
+}
 declare const readings: DataStream<Reading>;
 const late = new OutputTag<Reading>('late');
 
@@ -22,7 +41,9 @@ const alerts: DataStream<Alert> = readings
       ctx.timerService.registerEventTimeTimer(r.at + 60_000);
       if (r.at < ctx.timerService.currentWatermark()) ctx.output(late, r);
     },
-    onTimer(at, ctx, out) { out.collect({ sensor: ctx.getCurrentKey(), at }); },
+    onTimer(at, ctx, out) {
+      out.collect({ sensor: ctx.getCurrentKey(), at });
+    },
   })
   .uid('alerts');
 

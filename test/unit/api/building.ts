@@ -1,6 +1,7 @@
 // Builds jobs for tests that look at what was described.
-import type { Env } from '../../../lib/api/environment.ts';
+
 import type { JobDescription } from '../../../lib/api/description.ts';
+import type { Env } from '../../../lib/api/environment.ts';
 import { defineJob } from '../../../lib/api/job.ts';
 import type { JobDefaults } from '../../../lib/api/options.ts';
 import { type Params, ParamValues } from '../../../lib/api/params.ts';
@@ -13,7 +14,8 @@ import { describe } from '../../../lib/operators/describe.ts';
 
 export type Build = (env: Env, params: Params) => void;
 
-export const described = (build: Build, defaults?: JobDefaults): JobDescription => describe(defineJob('test', build), new ParamValues(new Map()), defaults);
+export const described = (build: Build, defaults?: JobDefaults): JobDescription =>
+  describe(defineJob('test', build), new ParamValues(new Map()), defaults);
 
 export const planned = (build: Build, defaults?: JobDefaults): Plan => compile(described(build, defaults));
 

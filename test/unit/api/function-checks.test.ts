@@ -36,7 +36,16 @@ describe('one instance for all subtasks', () => {
 
   test.each([
     ['a field', { count: 0, processElement() {} }, "the field 'count'"],
-    ['an accessor', { get count() { return 0; }, processElement() {} }, "the field 'count'"],
+    [
+      'an accessor',
+      {
+        get count() {
+          return 0;
+        },
+        processElement() {},
+      },
+      "the field 'count'",
+    ],
     ['a field of a class', new WithField(), '() => new WithField()'],
     ['a private field', new WithPrivateField(), 'private fields'],
     ['a private field of a parent', new WithInheritedPrivateField(), 'private fields'],
@@ -120,5 +129,9 @@ describe('declared states', () => {
 });
 
 test('what can remember is told in the words of the author', () => {
-  expect(waysToRemember({ a: 1, b: () => 1, [Symbol.for('c')]: 2, open() {} })).toEqual(["the field 'a'", "the field 'Symbol(c)'", "'open'"]);
+  expect(waysToRemember({ a: 1, b: () => 1, [Symbol.for('c')]: 2, open() {} })).toEqual([
+    "the field 'a'",
+    "the field 'Symbol(c)'",
+    "'open'",
+  ]);
 });

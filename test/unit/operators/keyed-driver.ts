@@ -40,7 +40,9 @@ export class KeyedDriver {
   }
 
   get entries(): number {
-    return [...this.#cells.values()].flatMap((cells) => [...cells.values()]).reduce<number>((n, cell) => n + (cell instanceof Map ? cell.size : 1), 0);
+    return [...this.#cells.values()]
+      .flatMap((cells) => [...cells.values()])
+      .reduce<number>((n, cell) => n + (cell instanceof Map ? cell.size : 1), 0);
   }
 
   get timers(): number {
@@ -84,7 +86,11 @@ export class KeyedDriver {
     const cells = (): Cells => getOrMake(this.#cells, this.#key, () => new Map());
     switch (descriptor.kind) {
       case 'value':
-        return { value: () => cells().get(name), update: (v: unknown) => void cells().set(name, v), clear: () => void cells().delete(name) };
+        return {
+          value: () => cells().get(name),
+          update: (v: unknown) => void cells().set(name, v),
+          clear: () => void cells().delete(name),
+        };
       case 'map':
         return mapHandle(() => getOrMake(cells(), name, () => new Map()) as Map<unknown, unknown>);
       case 'aggregating': {

@@ -24,7 +24,13 @@ const rows = [
 describe('a rolling result', () => {
   test('comes after each record, and the first record of a key is its own', () => {
     const d = new KeyedDriver(rollingReduce((a, b) => `${a}${b}`));
-    for (const [key, value] of [['x', 'a'], ['y', 'b'], ['x', 'c'], ['x', 'd']]) d.process(key, value);
+    for (const [key, value] of [
+      ['x', 'a'],
+      ['y', 'b'],
+      ['x', 'c'],
+      ['x', 'd'],
+    ])
+      d.process(key, value);
     expect(d.out).toEqual(['a', 'b', 'ac', 'acd']);
   });
 

@@ -24,7 +24,10 @@ describe('a tumbling window', () => {
     d.advance(8);
     expect(d.out).toEqual([]);
     d.advance(9);
-    expect(d.out).toEqual([{ key: 'a', start: 0, end: 10, n: 2 }, { key: 'b', start: 0, end: 10, n: 1 }]);
+    expect(d.out).toEqual([
+      { key: 'a', start: 0, end: 10, n: 2 },
+      { key: 'b', start: 0, end: 10, n: 1 },
+    ]);
     d.advance(finalWatermark);
     expect(d.out.slice(2)).toEqual([{ key: 'a', start: 10, end: 20, n: 1 }]);
   });
@@ -118,7 +121,9 @@ test('C26: of 1,000 records, the 37 beyond the allowed lateness are late, and in
     return d;
   };
   const lastOf = (d: KeyedDriver): number => {
-    const results = new Map(d.out.map((row) => [`${(row as { key: unknown }).key}/${(row as { start: number }).start}`, (row as { n: number }).n]));
+    const results = new Map(
+      d.out.map((row) => [`${(row as { key: unknown }).key}/${(row as { start: number }).start}`, (row as { n: number }).n]),
+    );
     return [...results.values()].reduce((sum, n) => sum + n, 0); // the last result of each window counts
   };
   const counting = run(undefined);
