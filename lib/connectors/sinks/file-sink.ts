@@ -2,8 +2,8 @@
 // writer is file-sink-writer.ts, names and moves are staging-directory.ts.
 
 import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
-import { type Duration, parseDuration } from '../../core/duration.ts';
 import { createDurableTree } from '../../core/durable-tree.ts';
+import { type Duration, parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { FileSystem } from '../../core/ports.ts';
 import type { Format } from '../formats/format.ts';
@@ -48,22 +48,17 @@ export function fileSink<T>(o: FileSinkOptions<T>): Sink<T> {
 
 /** K4: takes over what older attempts staged, commits what the checkpoint promises and deletes the rest. */
 async function recover(path: string, ctx: SinkRecovery): Promise<void> {
-  await ensureOutput(ctx.files, path, ctx);
-  const staged = await claimStaging(ctx.files, path, ctx);
+  const staged = await claim(path, ctx);
   await commitParts(ctx.files, path, ctx.promised as readonly StagedPart[], (name) => staged.get(name));
   await emptyStaging(ctx.files, path, ctx);
 }
 
-/** Finds an output that cannot be written by writing to it. */
-async function ensureOutput(files: FileSystem, path: string, ctx: SinkContext): Promise<void> {
-  const probe = `${stagingPath(path, ctx)}.probe`;
+/** Making the staging directory is also the proof that the output can be written. */
+async function claim(path: string, ctx: SinkContext): Promise<ReadonlyMap<string, string>> {
   try {
-    await createDurableTree(files, path);
-    const kind = (await files.stat(path))?.kind;
-    if (kind !== 'directory') throw new Error('it is not a directory');
-    await files.removeFile(probe);
-    await (await files.createFile(probe)).close();
-    await files.removeFile(probe);
+    await createDurableTree(ctx.files, path);
+    if ((await ctx.files.stat(path))?.kind !== 'directory') throw new Error('it is not a directory');
+    return await claimStaging(ctx.files, path, ctx);
   } catch (cause) {
     throw new SluiceError('OUTPUT_NOT_WRITABLE', {
       message: `output '${path}' cannot be written`,
