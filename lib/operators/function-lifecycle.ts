@@ -58,7 +58,7 @@ export class FunctionLifecycle {
     const f = this.#function;
     if (f.restoreState !== undefined) {
       const list = this.#call('snapshotState', () => f.snapshotState?.(checkpointId, timestamp));
-      this.state.list(listCheckpointedName, 'split').update(list as readonly unknown[]);
+      this.state.list(listCheckpointedName, 'split').update((list as readonly unknown[] | undefined) ?? []);
     } else if (f.snapshotState !== undefined) {
       this.#call('snapshotState', () => f.snapshotState?.({ checkpointId, timestamp } satisfies SnapshotContext, timestamp));
     }

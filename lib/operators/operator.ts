@@ -69,6 +69,11 @@ export abstract class Operator {
     return undefined;
   }
 
+  /** The watermark that stood here when the restored checkpoint was taken, for operators that make their own; asked for once, after `open`. */
+  restoredWatermark(): number | undefined {
+    return undefined;
+  }
+
   /** Whether watermarks of the input pass through. */
   get forwardsWatermarks(): boolean {
     return true;

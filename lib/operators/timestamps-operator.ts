@@ -11,10 +11,19 @@ import { WatermarkGenerator } from './watermark-generator.ts';
 
 const stateName = 'event-time';
 
+interface StoredTime {
+  readonly largest: number;
+  /** Records since the last watermark. */
+  readonly sinceLast: number;
+  /** The last watermark. */
+  readonly emitted: number;
+}
+
 export class TimestampsOperator extends BatchOperator {
   readonly #strategy: WatermarkStrategy<unknown>;
   #generator: WatermarkGenerator;
   #sinceLast = 0;
+  #emitted = noWatermark;
   #state: OperatorState | undefined;
 
   constructor(environment: OperatorEnvironment, strategy: WatermarkStrategy<unknown>) {
@@ -25,12 +34,17 @@ export class TimestampsOperator extends BatchOperator {
 
   override open(restore: OperatorRestore | undefined): void {
     this.#state = new OperatorState(this.environment.uid, this.environment.subtask.index, restore);
-    const restored = this.#state.list(stateName, 'union').get() as readonly { largest: number; sinceLast: number }[];
+    const restored = this.#state.list(stateName, 'union').get() as readonly StoredTime[];
     if (restored.length === 0) return;
     // After a change of parallelism no subtask may run ahead of what any of the old ones had seen.
     const largest = Math.min(...restored.map((own) => own.largest));
     this.#generator = new WatermarkGenerator(this.#strategy, this.environment.uid, largest);
     this.#sinceLast = Math.max(...restored.map((own) => own.sinceLast));
+    this.#emitted = Math.min(...restored.map((own) => own.emitted));
+  }
+
+  override restoredWatermark(): number | undefined {
+    return this.#emitted === noWatermark ? undefined : this.#emitted;
   }
 
   override get forwardsWatermarks(): boolean {
@@ -49,13 +63,15 @@ export class TimestampsOperator extends BatchOperator {
     if (this.#sinceLast < batchRecordsMax) return undefined;
     this.#sinceLast = 0;
     const watermark = this.#generator.current();
-    if (watermark === noWatermark || watermark <= this.watermark) return undefined;
+    if (watermark === noWatermark || watermark <= this.#emitted) return undefined;
+    this.#emitted = watermark;
     return watermark;
   }
 
   override snapshot(): OperatorSnapshotInProgress {
     const list = this.#state?.list(stateName, 'union');
-    list?.update([{ largest: this.#generator.largest, sinceLast: this.#sinceLast }]);
+    const own: StoredTime = { largest: this.#generator.largest, sinceLast: this.#sinceLast, emitted: this.#emitted };
+    list?.update([own]);
     return { lists: this.#state?.snapshot() ?? [], keyed: undefined };
   }
 }

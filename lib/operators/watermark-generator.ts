@@ -4,6 +4,7 @@
 import type { WatermarkStrategy } from '../api/watermark.ts';
 import { noTimestamp, noWatermark, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
+import { excerpt } from './operator.ts';
 
 export class WatermarkGenerator {
   readonly #strategy: WatermarkStrategy<unknown>;
@@ -25,12 +26,17 @@ export class WatermarkGenerator {
     let { largest } = this;
     if (read !== undefined) {
       const stamped: number[] = new Array(count);
-      for (let i = 0; i < count; i++) {
-        const before = given === undefined || given[i] === noTimestamp ? undefined : given[i];
-        const time = read(values[i], before);
-        if (!(time >= -8.64e15 && time <= 8.64e15)) throw this.#noTime(time, values[i]);
-        stamped[i] = time;
-        if (time > largest) largest = time;
+      let i = 0;
+      try {
+        for (; i < count; i++) {
+          const before = given === undefined || given[i] === noTimestamp ? undefined : given[i];
+          const time = read(values[i], before);
+          if (!(typeof time === 'number' && time >= -8.64e15 && time <= 8.64e15)) throw this.#noTime(time, values[i]);
+          stamped[i] = time;
+          if (time > largest) largest = time;
+        }
+      } catch (error) {
+        throw error instanceof SluiceError ? error : this.#failed(error, values[i]);
       }
       batch.timestamps = stamped;
     } else if (given !== undefined) {
@@ -46,8 +52,17 @@ export class WatermarkGenerator {
 
   #noTime(time: unknown, record: unknown): SluiceError {
     return new SluiceError('TIMESTAMP_INVALID', {
-      message: `the timestamp of a record at ${this.#place} is ${String(time)}, which is no time in ms; record ${JSON.stringify(record)?.slice(0, 200)}`,
+      message: `the timestamp of a record at ${this.#place} is ${String(time)}, which is no time in ms; record ${excerpt(record)}`,
       next: 'fix-the-job',
+    });
+  }
+
+  #failed(cause: unknown, record: unknown): SluiceError {
+    const thrown = cause instanceof Error ? cause.message : String(cause);
+    return new SluiceError('USER_FUNCTION_FAILED', {
+      message: `the function of withTimestamps at ${this.#place} failed: ${thrown}; record ${excerpt(record)}`,
+      next: 'fix-the-job',
+      cause,
     });
   }
 }

@@ -1,4 +1,5 @@
 // Accumulators of one subtask: one value per name, merged over subtasks when the job ends or when a restore brings several together.
+//   A1  A restored value lies with subtask 0 of its operator until code there names it, and counts in the result whoever names it.
 
 import type { AggregateFunction } from '../api/functions.ts';
 import { SluiceError } from '../core/errors.ts';
@@ -19,6 +20,7 @@ export class Accumulators {
   }
 
   register(name: string, aggregate: AggregateFunction<unknown, unknown, unknown>): { add(value: unknown): void } {
+    checkAccumulatorName(name);
     let entry = this.#registered.get(name);
     if (entry === undefined) {
       let value = aggregate.createAccumulator();
@@ -52,18 +54,24 @@ export class Accumulators {
       else sum.value = sum.aggregate.merge(sum.value, value);
     }
   }
+
+  /** Adds what was restored here and named elsewhere only; `total` holds all names by now. */
+  mergeRestoredInto(total: Map<string, Registered>): void {
+    for (const { name, value } of this.#restored) {
+      const sum = total.get(name);
+      if (sum !== undefined) sum.value = sum.aggregate.merge(decodeValue(value), sum.value);
+    }
+  }
 }
 
-export function accumulatorResults(all: Iterable<Accumulators>): Record<string, unknown> {
+export function accumulatorResults(all: readonly Accumulators[]): Record<string, unknown> {
   const total = new Map<string, Registered>();
   for (const accumulators of all) accumulators.mergeInto(total);
-  const results: Record<string, unknown> = {};
-  for (const [name, { aggregate, value }] of total) results[name] = aggregate.getResult(value);
-  return results;
+  for (const accumulators of all) accumulators.mergeRestoredInto(total);
+  return Object.fromEntries(Array.from(total, ([name, { aggregate, value }]) => [name, aggregate.getResult(value)]));
 }
 
-/** Names that the runtime's own result fields take. */
-export function checkAccumulatorName(name: string): void {
+function checkAccumulatorName(name: string): void {
   if (typeof name === 'string' && name !== '') return;
   throw new SluiceError('OPTION_INVALID', { message: 'accumulator: a name is text that is not empty', next: 'fix-the-job' });
 }

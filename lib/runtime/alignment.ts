@@ -3,6 +3,7 @@
 //   A2  A higher barrier on any channel ends the alignment of a lower one: that checkpoint can no longer be taken here. Without alignment
 //       several may be awaited at once, and a completed one ends the lower ones.
 //   A3  An ended channel counts as having every later barrier.
+//   A4  The barriers of a checkpoint that the coordinator gave up are passed over, whether they come before or after it said so.
 
 export type BarrierOutcome =
   /** The barrier was noted; the channel waits when aligned. */
@@ -28,6 +29,8 @@ export class Alignment {
   readonly #ended = new Set<number>();
   /** Highest checkpoint completed or given up here. */
   #passed = 0;
+  /** Given up by the coordinator, above `#passed`: their barriers may still come, on some channels. */
+  readonly #aborted = new Set<number>();
 
   constructor(channels: number, isAligned: boolean) {
     this.#channels = channels;
@@ -46,7 +49,7 @@ export class Alignment {
   }
 
   barrier(channel: number, checkpoint: number): BarrierDecision {
-    if (checkpoint <= this.#passed) return { outcome: { kind: 'stale' }, gaveUp: [] };
+    if (checkpoint <= this.#passed || this.#aborted.has(checkpoint)) return { outcome: { kind: 'stale' }, gaveUp: [] };
     const gaveUp = this.#isAligned ? this.#giveUpBelow(checkpoint) : [];
     const arrived = this.#awaited.get(checkpoint) ?? new Set<number>();
     this.#awaited.set(checkpoint, arrived.add(channel));
@@ -67,7 +70,7 @@ export class Alignment {
   /** The coordinator gave the checkpoint up: whatever waits for its barrier goes on. */
   abort(checkpoint: number): void {
     this.#awaited.delete(checkpoint);
-    if (this.#awaited.size === 0 && checkpoint > this.#passed) this.#passed = checkpoint;
+    if (checkpoint > this.#passed) this.#aborted.add(checkpoint);
   }
 
   #decide(checkpoint: number): BarrierDecision {
@@ -77,15 +80,19 @@ export class Alignment {
     }
     const gaveUp = this.#giveUpBelow(checkpoint);
     this.#awaited.delete(checkpoint);
-    this.#passed = checkpoint;
+    this.#pass(checkpoint);
     return { outcome: { kind: 'complete', checkpoint }, gaveUp };
   }
 
   #giveUpBelow(checkpoint: number): number[] {
     const lower = [...this.#awaited.keys()].filter((awaited) => awaited < checkpoint);
     for (const awaited of lower) this.#awaited.delete(awaited);
-    const highest = Math.max(this.#passed, ...lower);
-    this.#passed = highest;
+    this.#pass(Math.max(this.#passed, ...lower));
     return lower;
+  }
+
+  #pass(checkpoint: number): void {
+    this.#passed = checkpoint;
+    for (const aborted of this.#aborted) if (aborted <= checkpoint) this.#aborted.delete(aborted);
   }
 }

@@ -65,6 +65,7 @@ export class OperatorHost {
       const to = request.stages[exchange.toStage] as Stage;
       const route = createRoute({
         exchange,
+        receiver: to.operators[0]?.uid ?? to.name,
         subtask,
         fromParallelism: stage.parallelism,
         toParallelism: to.parallelism,
@@ -77,6 +78,10 @@ export class OperatorHost {
 
   async open(): Promise<void> {
     for (const [index, operator] of this.operators.entries()) await operator.open(this.#restores[index]);
+    for (const [index, operator] of this.operators.entries()) {
+      const watermark = operator.restoredWatermark();
+      if (watermark !== undefined) this.#passOwnWatermark(index, watermark);
+    }
   }
 
   /** What was done since the last call. */

@@ -8,9 +8,12 @@ import { encodedOf, normalizeKey, type StateKey } from '../core/key-codec.ts';
 import { keyGroupOf, subtaskOfKeyGroup } from '../core/key-group.ts';
 import type { Random } from '../core/ports.ts';
 import type { Exchange } from '../graph/plan.ts';
+import { excerpt } from '../operators/operator.ts';
 
 export interface RouterRequest {
   readonly exchange: Exchange;
+  /** The operator that the records go to, for errors. */
+  readonly receiver: string;
   readonly subtask: number;
   readonly fromParallelism: number;
   readonly toParallelism: number;
@@ -73,7 +76,7 @@ function hashRoute(request: RouterRequest, selector: (value: unknown) => unknown
         keys[i] = typeof key === 'string' ? key : normalizeKey(key);
       }
     } catch (error) {
-      throw keySelectorFailed(request.exchange, error, values[i]);
+      throw selectorFailed('the key selector', request.receiver, error, values[i]);
     }
     if (toParallelism === 1) {
       send(0, { values, count, keys, timestamps });
@@ -93,13 +96,19 @@ function customRoute(
   partition: (key: unknown, parallelism: number) => number,
   selector: (value: unknown) => unknown,
 ): Route {
-  const { toParallelism } = request;
+  const { toParallelism, receiver } = request;
   return (batch, send) => {
     const parts = new Parts(toParallelism);
-    for (let i = 0; i < batch.count; i++) {
-      const target = partition(selector(batch.values[i]), toParallelism);
-      if (!(Number.isInteger(target) && target >= 0 && target < toParallelism)) throw partitionOutOfRange(target, toParallelism);
-      parts.add(target, batch, i, undefined);
+    let i = 0;
+    try {
+      for (; i < batch.count; i++) {
+        const target = partition(selector(batch.values[i]), toParallelism);
+        if (!(Number.isInteger(target) && target >= 0 && target < toParallelism))
+          throw partitionOutOfRange(target, toParallelism, receiver);
+        parts.add(target, batch, i, undefined);
+      }
+    } catch (error) {
+      throw selectorFailed('partitionCustom', receiver, error, batch.values[i]);
     }
     parts.send(send);
   };
@@ -146,25 +155,21 @@ class Parts {
   }
 }
 
-function keySelectorFailed(exchange: Exchange, cause: unknown, record: unknown): unknown {
+function selectorFailed(what: string, receiver: string, cause: unknown, record: unknown): unknown {
   if (cause instanceof SluiceError && cause.code !== 'KEY_NOT_SUPPORTED') return cause;
   const thrown = cause instanceof Error ? cause.message : String(cause);
-  let text: string | undefined;
-  try {
-    text = JSON.stringify(record)?.slice(0, 200);
-  } catch {
-    text = String(record);
-  }
   return new SluiceError(cause instanceof SluiceError ? cause.code : 'USER_FUNCTION_FAILED', {
-    message: `the key selector before stage ${exchange.toStage} failed: ${thrown}; record ${text}`,
+    message: `${what} before ${receiver} failed: ${thrown}; record ${excerpt(record)}`,
     next: 'fix-the-job',
     cause,
+    operator: receiver,
   });
 }
 
-function partitionOutOfRange(target: number, parallelism: number): SluiceError {
+function partitionOutOfRange(target: number, parallelism: number, receiver: string): SluiceError {
   return new SluiceError('PARTITION_OUT_OF_RANGE', {
-    message: `partitionCustom gave ${target}; a whole number from 0 to ${parallelism - 1} is wanted`,
+    message: `partitionCustom before ${receiver} gave ${target}; a whole number from 0 to ${parallelism - 1} is wanted`,
     next: 'fix-the-job',
+    operator: receiver,
   });
 }

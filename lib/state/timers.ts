@@ -15,7 +15,7 @@ const bits = new DataView(new ArrayBuffer(8));
 
 /** Eight characters that sort as the number does (IEEE bits, sign folded). */
 function sortableTime(time: number): string {
-  bits.setFloat64(0, time);
+  bits.setFloat64(0, time + 0); // -0 is the same time as 0
   let high = bits.getUint32(0);
   let low = bits.getUint32(4);
   if (high >>> 31 === 1) {
@@ -36,7 +36,7 @@ export class TimerIndex {
   }
 
   register(time: number, key: StateKey): void {
-    this.#timers.set(sortableTime(time) + encodedOf(key), { time, key });
+    this.#timers.set(sortableTime(time) + encodedOf(key), { time: time + 0, key });
   }
 
   remove(time: number, key: StateKey): void {

@@ -258,7 +258,8 @@ async function openWriter(
     restoredCheckpoint: assembly.restoredCheckpoint,
     restoredStates: restored?.sinkStates.map(decodeValue) ?? [],
   };
-  const writer = (sinks.get(uid)?.[subtask] as Sink<unknown>).createWriter(context);
+  const sink = sinks.get(uid)?.[subtask] as Sink<unknown>;
+  const writer = sink.createWriter(context);
   await writer.open();
   return new SinkDriver(uid, writer);
 }

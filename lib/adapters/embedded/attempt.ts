@@ -135,7 +135,6 @@ export class Attempt {
       const sleep = clock.sleep(Math.max(0, wakeInMs));
       await Promise.race([heard, sleep.done]);
       sleep.cancel();
-      for (const subtask of this.#subtasks) subtask.checkIdle();
     }
   }
 

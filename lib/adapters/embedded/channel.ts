@@ -41,6 +41,10 @@ export class Channel {
     if (this.#first === this.#elements.length) {
       this.#elements = [];
       this.#first = 0;
+    } else if (this.#first === channelElementsMax) {
+      // A channel that is never quite empty must not keep what has left it.
+      this.#elements = this.#elements.slice(this.#first);
+      this.#first = 0;
     }
     if (element.kind === 'records') this.#records -= element.batch.count;
     return element;

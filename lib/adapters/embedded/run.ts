@@ -14,7 +14,7 @@ import { isSluiceError } from '../../core/errors.ts';
 import { compile } from '../../graph/compile.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { describe } from '../../operators/describe.ts';
-import { Attempt, type AttemptEnd } from './attempt.ts';
+import { Attempt, type AttemptEnd, type AttemptHooks } from './attempt.ts';
 import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
 import { openAttempt } from './attempt-directory.ts';
 import { checkpointRoot } from './checkpoint-directory.ts';
@@ -194,11 +194,7 @@ class JobRun {
   }
 
   /** The subtasks have ended, but their last snapshots are still to be encoded and stored, and the sinks to confirm. */
-  async #takeLastCheckpoint(
-    coordinator: CheckpointCoordinator,
-    attempt: Attempt,
-    hooks: { tick: () => number | undefined; isCancelled: () => boolean },
-  ): Promise<AttemptEnd> {
+  async #takeLastCheckpoint(coordinator: CheckpointCoordinator, attempt: Attempt, hooks: AttemptHooks): Promise<AttemptEnd> {
     let isOver = false;
     const finished = coordinator.finish().finally(() => {
       isOver = true;
@@ -206,7 +202,6 @@ class JobRun {
     });
     finished.catch(() => {});
     const end = await attempt.run({ ...hooks, isOver: () => isOver });
-    // Cancelled or failed now, the job has not finished: its last checkpoint may be missing.
     if (end.kind === 'ended') await finished;
     return end;
   }

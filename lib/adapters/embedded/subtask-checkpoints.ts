@@ -76,7 +76,8 @@ export class SubtaskCheckpoints {
     if (checkpoint <= this.#lastTaken) return undefined;
     this.#lastTaken = checkpoint;
     this.#requested.splice(0, this.#requested.length, ...this.#requested.filter((requested) => requested > checkpoint));
-    const snapshot = this.#host.snapshot({ checkpointId: checkpoint, timestamp: this.#services.now() });
+    const snapshot = this.#snapshot(checkpoint);
+    if (snapshot === undefined) return undefined;
     const running: Running = { checkpoint, snapshot, sinks: this.#sinks.size === 0 ? new Map() : undefined, isEncoded: false };
     this.#running.push(running);
     if (!this.#services.isSnapshotAsynchronous) running.isEncoded = snapshot.advance(Number.MAX_SAFE_INTEGER);
@@ -85,6 +86,16 @@ export class SubtaskCheckpoints {
       return undefined;
     }
     return this.#prepareSinks(running);
+  }
+
+  /** A function that cannot give its state costs the checkpoint, not the attempt. */
+  #snapshot(checkpoint: number): HostSnapshot | undefined {
+    try {
+      return this.#host.snapshot({ checkpointId: checkpoint, timestamp: this.#services.now() });
+    } catch (error) {
+      this.#services.checkpointEnded(checkpoint, { kind: 'declined', reason: 'its state could not be taken', error });
+      return undefined;
+    }
   }
 
   /** Encodes a slice of each snapshot under way. */

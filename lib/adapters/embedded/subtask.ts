@@ -76,7 +76,7 @@ export class Subtask {
     if (this.#isBlocked) return false;
     if (this.checkpoints.hasWork) return true;
     if (this.hasFinished || !this.#outputsHaveRoom()) return false;
-    if (this.#pendingWatermark !== undefined || this.#isEnding || this.#timerIsDue()) return true;
+    if (this.#pendingWatermark !== undefined || this.#isEnding || this.#timerIsDue() || this.#idlenessIsDue()) return true;
     if (this.source !== undefined) return !this.#waitsForSource || this.checkpoints.isRequested;
     return this.#parts.gate.hasElement;
   }
@@ -96,6 +96,7 @@ export class Subtask {
     if (this.#timerIsDue()) this.host.fireProcessingTimers(this.#services.now());
     else if (this.#pendingWatermark !== undefined) this.#advanceWatermark(this.#pendingWatermark);
     else if (this.#isEnding) this.#finish();
+    else if (this.#idlenessIsDue()) this.#goIdle();
     else if (this.source !== undefined) this.#stepSource(this.source);
     else this.#stepInput();
     this.#carryOut();
@@ -113,14 +114,15 @@ export class Subtask {
     this.checkpoints.abort(checkpoint);
   }
 
-  /** Goes idle when nothing arrived for long enough. */
-  checkIdle(): void {
-    const { idleAfterMs, now } = this.#services;
-    if (idleAfterMs === undefined || this.#isIdle || this.hasFinished || this.source === undefined) return;
-    if (now() < this.#lastRecordAt + idleAfterMs) return;
+  /** A source that was silent for long enough holds nobody back. */
+  #goIdle(): void {
     this.#isIdle = true;
     this.host.broadcast({ kind: 'idle' });
-    this.#carryOut();
+  }
+
+  #idlenessIsDue(): boolean {
+    const { idleAfterMs, now } = this.#services;
+    return idleAfterMs !== undefined && this.source !== undefined && !this.#isIdle && now() >= this.#lastRecordAt + idleAfterMs;
   }
 
   #stepSource(source: SourceDriver): void {

@@ -228,5 +228,7 @@ export function aggregating(f: AggregateFunction<unknown, unknown, unknown>): Ap
 }
 
 export function folding(initial: unknown, fold: (accumulator: unknown, value: unknown) => unknown): AppendingFunctions {
-  return { first: (value) => fold(initial, value), add: (value, accumulator) => fold(accumulator, value), result: same };
+  // Owned, so that a fold that changes its first argument cannot change what other keys start from.
+  const start = own(initial);
+  return { first: (value) => fold(expose(start), value), add: (value, accumulator) => fold(accumulator, value), result: same };
 }
