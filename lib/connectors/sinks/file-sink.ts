@@ -5,7 +5,6 @@ import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } f
 import { createDurableTree } from '../../core/durable-tree.ts';
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
-import type { FileSystem } from '../../core/ports.ts';
 import type { Format } from '../formats/format.ts';
 import { FileSinkWriter } from './file-sink-writer.ts';
 import { claimStaging, commitParts, emptyStaging, type StagedPart, stagingPath } from './staging-directory.ts';

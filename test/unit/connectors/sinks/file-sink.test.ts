@@ -326,7 +326,13 @@ describe('parts', () => {
       ...files,
       createFile: async (path) => {
         const appender = await files.createFile(path);
-        return { ...appender, append: (bytes) => (appends++, appender.append(bytes)) };
+        return {
+          ...appender,
+          append: (bytes) => {
+            appends++;
+            return appender.append(bytes);
+          },
+        };
       },
     };
     const [writer] = await attempt(sink(), { files: counting });

@@ -182,7 +182,10 @@ describe('S3: poll never waits', () => {
     const [split] = await source.enumerate(sourceContext(port));
     const ctx = sourceContext({
       ...port,
-      openReader: async () => (await gate, { read: async () => new Uint8Array(0), close: async () => void closed++ }),
+      openReader: async () => {
+        await gate;
+        return { read: async () => new Uint8Array(0), close: async () => void closed++ };
+      },
     });
     const reader = source.open(split!, undefined, ctx);
     const ready = reader.ready();

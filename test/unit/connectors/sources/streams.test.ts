@@ -58,7 +58,11 @@ describe('stdin', () => {
 describe('socket', () => {
   test('it reads until the server closes', async () => {
     const asked: unknown[] = [];
-    const ctx = contextOf({ connect: async (p) => (asked.push(p), scripted('a\n', 'b')) });
+    const connect: ByteStreams['connect'] = async (p) => {
+      asked.push(p);
+      return scripted('a\n', 'b');
+    };
+    const ctx = contextOf({ connect });
     const source = socket({ host: 'localhost', port: 9_000, format: lines() });
     expect((await readAll(source.open({ id: 'x' }, undefined, ctx))).records).toEqual(['a', 'b']);
     expect(asked).toEqual([{ host: 'localhost', port: 9_000 }]);
