@@ -2,7 +2,7 @@ import { Buffer } from 'node:buffer';
 import { binaryStringToBytes } from './bytes.ts';
 import { SluiceError } from './errors.ts';
 import { keyTag } from './key-tags.ts';
-import { keyDepthMax } from './limits.ts';
+import { bigintBytesMax, keyDepthMax } from './limits.ts';
 import { setField } from './plain-data.ts';
 
 // key-decoding.ts owns the way back from an encoded key. It accepts exactly what key-codec.ts writes: any other text is damage, so
@@ -124,6 +124,7 @@ class KeyDecoder {
       for (let i = 0; i < 4; i++) length = length * 256 + (long.charCodeAt(i) ^ x);
       if (length < 0x7f) throw this.damaged('the length of a bigint is not in its one form');
     }
+    if (length === 0 || length > bigintBytesMax) throw this.damaged('the length of a bigint is none that is written');
     const magnitude = binaryStringToBytes(this.#take(length));
     if (x !== 0) for (let i = 0; i < length; i++) magnitude[i] = magnitude[i]! ^ x;
     if (magnitude[0] === 0) throw this.damaged('a bigint has leading zeros');

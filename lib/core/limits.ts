@@ -9,6 +9,9 @@ export const valueDepthMax = 1_000;
 /** Levels of nesting in a key. A key is compared and hashed for each record; deeper ones are mistakes. */
 export const keyDepthMax = 64;
 
+/** Bytes of the largest bigint that V8 can make (2^30 bits); a longer one in stored bytes is damage. */
+export const bigintBytesMax: number = 2 ** 27;
+
 /** Flink's upper bound of the maximum parallelism: a key group fits into 16 bits. */
 export const maxParallelismMax = 32_768;
 

@@ -1,7 +1,7 @@
 import type { Buffer } from 'node:buffer';
 import { viewOf } from './bytes.ts';
 import { SluiceError } from './errors.ts';
-import { valueDepthMax } from './limits.ts';
+import { bigintBytesMax, valueDepthMax } from './limits.ts';
 import { MutableOwned, markedArray, markedObject, seal } from './owned.ts';
 import { setField } from './plain-data.ts';
 import * as tag from './value-tags.ts';
@@ -212,7 +212,7 @@ export class ValueReader {
 
   #bigint(): bigint {
     const magnitude = viewOf(this.readBytes()).reverse();
-    if (magnitude.length === 0) throw this.damaged('a bigint has no digits');
+    if (magnitude.length === 0 || magnitude.length > bigintBytesMax) throw this.damaged('the length of a bigint is none that is written');
     return BigInt(`0x${magnitude.toString('hex')}`);
   }
 

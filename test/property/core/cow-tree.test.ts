@@ -22,7 +22,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
     arbitrary: fc.record({
       kind: fc.constant('run'),
       from: fc.integer({ min: 0, max: 2_000 }),
-      length: fc.integer({ min: 1, max: 400 }),
+      length: fc.integer({ min: 1, max: 1_500 }),
       step: fc.constantFrom(1, -1, 37),
       isDelete: fc.boolean(),
     }),
@@ -81,7 +81,7 @@ test('the tree is a sorted map, and each snapshot stays what it was', () => {
       for (const s of steps) trial.apply(s);
       trial.check(from);
     }),
-    { numRuns: 400 },
+    { numRuns: 150 },
   );
 });
 
@@ -112,6 +112,6 @@ test('the tree keeps its shape: leaves equally deep, no empty node, none too ful
       const { root } = trial.tree as unknown as { readonly root: Shape | undefined };
       if (root !== undefined) expect(depthOf(root, '', undefined)).toBeLessThanOrEqual(4);
     }),
-    { numRuns: 300 },
+    { numRuns: 100 },
   );
 });

@@ -65,6 +65,21 @@ describe('an ordered map', () => {
     ]);
   });
 
+  test('shrinks from every side and in every order, and what is left can still be found', () => {
+    for (const step of [1, 7, 2_999]) {
+      const tree = filled(3_000);
+      const left = new Set(Array.from({ length: 3_000 }, (_, i) => i));
+      for (let n = 0; n < 2_900; n++) {
+        const i = (n * step) % 3_000;
+        tree.delete(keyOf(i));
+        left.delete(i);
+        if (n % 100 === 0)
+          for (const k of left) if (tree.get(keyOf(k)) !== k) expect.fail(`key ${k} is lost after ${n + 1} deletions by ${step}`);
+      }
+      expect([...tree].map(([, v]) => v)).toEqual([...left]);
+    }
+  });
+
   test('orders binary strings by their bytes', () => {
     const tree = new CowTree<number>();
     for (let i = 255; i >= 0; i--) tree.set(String.fromCharCode(i), i);
