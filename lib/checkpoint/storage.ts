@@ -22,7 +22,7 @@ import {
   type SubtaskHandle,
   stateBytesOf,
 } from './handles.ts';
-import { announcedName, checkpointOfName, checkpointPath, metadataName, stateFileName, undoneName } from './layout.ts';
+import { announcedName, checkpointOfName, checkpointPath, metadataName, restoredFromName, stateFileName, undoneName } from './layout.ts';
 import { decodeMetadata, encodeMetadata } from './metadata.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
 import {
@@ -219,6 +219,28 @@ export class CheckpointStorage {
   }
 
   /**
+   * Makes a loaded checkpoint the one that this job goes on from: complete checkpoints that are newer, or of another line if it comes from
+   * elsewhere, are taken back, and numbers go on above it. To be called before sinks recover.
+   * @returns the numbers that were taken back
+   */
+  async adopt(loaded: LoadedCheckpoint): Promise<readonly number[]> {
+    const { checkpoint } = loaded.metadata;
+    this.continueAbove(checkpoint);
+    const isOwn = loaded.directory === checkpointPath(this.path, checkpoint);
+    if (!isOwn) await writeSealed(this.#files, join(this.path, restoredFromName), { directory: loaded.directory });
+    return this.undoAbove(isOwn ? checkpoint : 0);
+  }
+
+  /**
+   * Transactions that the newest complete checkpoint promises, by its metadata alone. A job that starts without restoring keeps these
+   * promises: whoever restores that checkpoint later counts on them.
+   */
+  async promisesOfNewest(): Promise<readonly SinkTransaction[]> {
+    const [newest] = await this.completed();
+    return newest === undefined ? [] : this.#transactionsIn(join(checkpointPath(this.path, newest), metadataName));
+  }
+
+  /**
    * Takes back complete checkpoints above `checkpoint`, because an older one was restored: `latest` no longer means them, but what they
    * promised can still be looked up and aborted. They go with the next sweep.
    */
@@ -288,6 +310,7 @@ export class CheckpointStorage {
       if (checkpoint === undefined || checkpoint >= before || kept.includes(checkpoint) || this.#open.has(checkpoint)) continue;
       await this.#remove(checkpoint);
     }
+    await this.#files.removeFile(join(this.path, restoredFromName));
     if (before < Number.MAX_SAFE_INTEGER) await removeAnnouncements(this.#files, this.path, before);
   }
 

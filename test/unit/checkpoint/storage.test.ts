@@ -486,3 +486,41 @@ describe('clean-up', () => {
     expect(await filesBelow(files, path)).toContain('chk-1/state-0-0-1');
   });
 });
+
+describe('going on from a checkpoint', () => {
+  test('C04 of the same directory takes back the newer ones', async () => {
+    const storage = await storageOn(memoryFiles());
+    for (let i = 0; i < 3; i++) await take(storage);
+    const { checkpoint } = await storage.load({ checkpoint: 2 });
+    expect(await storage.adopt(checkpoint!)).toEqual([3]);
+    expect((await storage.load('latest')).checkpoint!.metadata.checkpoint).toBe(2);
+    expect(await take(storage)).toBe(4);
+  });
+
+  test('from elsewhere: until the first of our own is complete, latest means that one', async () => {
+    const files = memoryFiles();
+    const elsewhere = await storageOn(files);
+    for (let i = 0; i < 9; i++) await take(elsewhere);
+    await files.rename(path, '/elsewhere');
+    const storage = await storageOn(files);
+    await take(storage);
+    const { checkpoint } = await storage.load({ path: '/elsewhere/chk-5' });
+    expect(await storage.adopt(checkpoint!)).toEqual([1]);
+    const next = await storageOn(files, { generation: 2 });
+    expect((await next.load('latest')).checkpoint).toMatchObject({ directory: '/elsewhere/chk-5', metadata: { checkpoint: 5 } });
+    await next.adopt((await next.load('latest')).checkpoint!);
+    expect(await take(next)).toBe(6);
+    await next.subsume(1);
+    expect((await next.load('latest')).checkpoint!.metadata.checkpoint).toBe(6);
+    expect(await filesBelow(files, path)).toEqual(['chk-6/_metadata', 'numbers']);
+    expect(await filesBelow(files, '/elsewhere')).toHaveLength(10);
+  });
+
+  test('the promises of the newest can be read without loading it', async () => {
+    const storage = await storageOn(memoryFiles());
+    expect(await storage.promisesOfNewest()).toEqual([]);
+    await take(storage);
+    await take(storage);
+    expect((await storage.promisesOfNewest()).map((t) => [t.uid, text(t.transaction)])).toEqual([['out', 'out/0/2']]);
+  });
+});

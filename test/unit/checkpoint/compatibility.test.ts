@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest';
+import { checkCompatible } from '../../../lib/checkpoint/compatibility.ts';
+import type { CheckpointMetadata, OperatorHandle } from '../../../lib/checkpoint/handles.ts';
+import type { Plan } from '../../../lib/graph/plan.ts';
+import { bytes, sampleInfo } from './support/samples.ts';
+
+const group = { group: 0, offset: 1, length: 1, crc: 0 };
+const keyed = (name: string, kind = 'value', version = 0): Partial<OperatorHandle> => ({
+  keyed: { states: [{ name, kind, version }], groups: [group] },
+});
+const list = (name: string, count = 1): Partial<OperatorHandle> => ({
+  lists: [{ name, redistribution: 'split', count, offset: 1, length: 1, crc: 0 }],
+});
+
+function checkpointOf(operators: Record<string, Partial<OperatorHandle>>, maxParallelism = 128): CheckpointMetadata {
+  const handles = Object.entries(operators).map(
+    ([uid, o]): OperatorHandle => ({ uid, place: { kind: 'none' }, keyed: undefined, lists: [], sink: undefined, accumulators: [], ...o }),
+  );
+  return {
+    ...sampleInfo(),
+    job: 'job',
+    checkpoint: 4,
+    generation: 1,
+    backend: 'memory',
+    operators: Object.keys(operators).map((uid) => ({ uid, name: uid, parallelism: 1, maxParallelism })),
+    subtasks: [{ stage: 0, subtask: 0, bytes: 0, operators: handles }],
+  };
+}
+
+/** Only what a plan says of uids and maximum parallelism is looked at. */
+function planOf(uids: readonly string[], o: { readonly job?: string; readonly maxParallelism?: number } = {}): Plan {
+  const operators = uids.map((uid) => ({ uid }));
+  return { job: o.job ?? 'job', hash: '', stages: [{ maxParallelism: o.maxParallelism ?? 128, operators }] } as unknown as Plan;
+}
+
+const strict = { allowNonRestoredState: false };
+
+describe('whether a checkpoint fits a job', () => {
+  test('C16 operators that are new start empty, and stateless ones may come and go', () => {
+    expect(checkCompatible(checkpointOf({ a: keyed('s'), gone: {} }), planOf(['a', 'new']), strict)).toEqual({
+      nonRestored: [],
+      notices: [],
+    });
+  });
+
+  test('a checkpoint of another job is refused with both names', () => {
+    expect(() => checkCompatible(checkpointOf({ a: {} }), planOf(['a'], { job: 'other' }), { allowNonRestoredState: true })).toThrow(
+      expect.objectContaining({
+        code: 'CHECKPOINT_OF_ANOTHER_JOB',
+        message: "checkpoint 4 was taken by job 'job', and this is job 'other'",
+      }),
+    );
+  });
+
+  test('C14 another maximum parallelism is refused where keys depend on it, and only there', () => {
+    const wider = planOf(['a'], { maxParallelism: 256 });
+    expect(() => checkCompatible(checkpointOf({ a: keyed('s') }), wider, { allowNonRestoredState: true })).toThrow(
+      expect.objectContaining({ code: 'MAX_PARALLELISM_CHANGED', message: expect.stringContaining('256') }),
+    );
+    expect(checkCompatible(checkpointOf({ a: list('l') }), wider, strict).notices).toEqual([]);
+  });
+
+  const orphans = {
+    kept: keyed('s'),
+    rows: list('buffer'),
+    counts: keyed('total'),
+    out: { sink: { state: bytes(''), transactions: [bytes('t')] } },
+    empty: list('none', 0),
+  };
+  test('C15 state without an operator is refused, with the names of operators and states', () => {
+    expect(() => checkCompatible(checkpointOf(orphans), planOf(['kept']), strict)).toThrow(
+      expect.objectContaining({
+        code: 'STATE_WITHOUT_OPERATOR',
+        message:
+          "checkpoint 4 holds state of operators that the job no longer has: 'rows' (buffer), 'counts' (total), 'out' (output that is not yet visible)",
+        details: expect.objectContaining({ operators: ['rows', 'counts', 'out'] }),
+      }),
+    );
+  });
+
+  test('C15 it is dropped with a notice when that is allowed', () => {
+    const found = checkCompatible(checkpointOf(orphans), planOf(['kept']), { allowNonRestoredState: true });
+    expect(found.nonRestored).toEqual(['rows', 'counts', 'out']);
+    expect(found.notices).toEqual([
+      "state without an operator is dropped: 'rows' (buffer), 'counts' (total), 'out' (output that is not yet visible)",
+    ]);
+  });
+
+  test.each([
+    [{ name: 's', kind: 'value', version: 2 }, undefined],
+    [{ name: 's', kind: 'value', version: 3 }, undefined],
+    [{ name: 'other', kind: 'map', version: 0 }, undefined],
+    [{ name: 's', kind: 'map', version: 2 }, "state 's' of operator 'a' is a map state now, and checkpoint 4 holds it as value"],
+    [{ name: 's', kind: 'value', version: 1 }, "state 's' of operator 'a' has version 1 in the code, and version 2 in checkpoint 4"],
+  ])('a state declared as %j against a stored value state of version 2', (declared, problem) => {
+    const check = () =>
+      checkCompatible(checkpointOf({ a: keyed('s', 'value', 2) }), planOf(['a']), { ...strict, states: new Map([['a', [declared]]]) });
+    if (problem === undefined) expect(check()).toEqual({ nonRestored: [], notices: [] });
+    else
+      expect(check).toThrow(
+        expect.objectContaining({
+          code: 'STATE_INCOMPATIBLE',
+          message: problem,
+          details: expect.objectContaining({ operator: 'a', state: 's' }),
+        }),
+      );
+  });
+});
