@@ -302,7 +302,23 @@ describe('failures', () => {
     });
   });
 
-  test('what cannot be removed now goes with a later sweep', async () => {
+  test('C55 a hundred checkpoints, every tenth rename with a lost reply: each such checkpoint fails alone, and the next one completes', async () => {
+    const t = await setUp({ tolerableFailures: 1 });
+    let failed = 0;
+    for (let n = 1; n <= 100; n++) {
+      if (n % 10 === 0)
+        t.faults.splice(0, 1, { method: 'rename', path: n % 20 === 0 ? /numbers/ : /_metadata/, times: 1, isLostReply: true });
+      await t.take(n);
+      if (t.coordinator.lastCompleted !== n) failed++;
+    }
+    expect(failed).toBe(10);
+    expect(t.failures).toEqual([]);
+    await t.take(101);
+    expect(await t.storage.completed()).toEqual([101]);
+    expect(t.log.filter((l) => l.startsWith('committed'))).toHaveLength(91);
+  });
+
+  test('C13 what cannot be removed now goes with a later sweep', async () => {
     const t = await setUp({ tolerableFailures: 1 }, [{ method: 'removeTree', path: /chk-1/, times: 1 }]);
     await t.wait(1_000);
     await t.acknowledge(1, 0);

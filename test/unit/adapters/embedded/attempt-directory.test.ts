@@ -144,6 +144,28 @@ describe('attempts', () => {
     },
   );
 
+  test('C55 a hundred attempts of one owner, every tenth reply lost: nobody else gets in, and the generation only grows', async () => {
+    const faulty = faultyFiles(memoryFiles());
+    let attempt = await open(faulty.files, '/s/job');
+    const methods = ['lock', 'rename', 'syncDirectory', 'list', 'removeFile'];
+    for (let i = 0, tries = 0; i < 100; i++) {
+      if (i % 10 === 0)
+        faulty.faults.splice(0, 1, { method: methods[(i / 10) % methods.length]!, path: /./, times: 1, code: 'EIO', isLostReply: true });
+      const before = attempt.generation;
+      for (;;) {
+        try {
+          attempt = await attempt.next();
+          break;
+        } catch (e) {
+          expect(e).toMatchObject({ code: 'EIO' });
+          expect(++tries).toBeLessThanOrEqual(10);
+        }
+      }
+      expect(attempt.generation).toBeGreaterThan(before);
+      await expect(open(faulty.files, '/s/job', 'you')).rejects.toMatchObject({ code: 'OWNER_ALIVE' });
+    }
+  });
+
   test('the directories above the root that had to be made are durable before anything lies in them', async () => {
     const { files, calls } = faultyFiles(memoryFiles());
     await open(files, '/s/deep/er/job');
