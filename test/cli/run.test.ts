@@ -270,3 +270,21 @@ describe('the three-line job', () => {
     expect(readFileSync(join(place.path, 'job.ts'), 'utf8').trim().split('\n')).toHaveLength(2);
   });
 });
+
+describe('what must never end in silence', () => {
+  test('work that was forgotten, so that nothing keeps the process alive, is told and fails', async () => {
+    const place = workplace({ 'job.ts': 'await new Promise(() => {});\nexport default {};\n' });
+    const { code, stderr } = await place.sluice('run', 'job.ts');
+    expect(stderr).toContain('the work stopped before it was done');
+    expect(code).toBe(1);
+  });
+
+  test('a reader of standard output that leaves early ends the run quietly', async () => {
+    const place = workplace({ 'job.ts': jobAround(`env.generate((i) => i, { uid: 'n' }).sinkTo(print(), { uid: 'out' });`) });
+    const started = place.start(['run', 'job.ts']);
+    await started.says('1\n');
+    started.child.stdout.destroy();
+    const { code, stderr } = await started.ended;
+    expect([code, stackTrace.test(stderr)]).toEqual([141, false]);
+  });
+});
