@@ -3,9 +3,9 @@
 //   S2  The last partitioning before an operator counts: `keyBy` after `rebalance` cuts by key.
 //   S3  The types of records are known to the compiler only; here they are forgotten, in one place.
 
-import { type Duration, parseDuration } from '../core/duration.ts';
 import { SluiceError } from '../core/errors.ts';
-import type { Fold, KeyedFactory } from './compositions.ts';
+import type { KeyedFactory } from './compositions.ts';
+import { BroadcastBuilder, BroadcastConnectedBuilder, ConnectedBuilder, type Connection, type Upstream } from './connected-builder.ts';
 import type { ComparableField, Key, NumericField } from './data-types.ts';
 import type { Edge, LogicalNode, OperatorSpec, Partitioning } from './description.ts';
 import { checkPlainFunction, checkStates, factoryOf, sinkFactoryOf } from './function-checks.ts';
@@ -13,8 +13,6 @@ import type {
   AggregateFunction,
   AnyKeyedProcessFunction,
   AnyProcessFunction,
-  BroadcastProcessFunction,
-  CoProcessFunction,
   KeyedProcessFunction,
   OneOrFactory,
   ProcessFunction,
@@ -37,10 +35,8 @@ import type {
   StreamOperations,
 } from './stream.ts';
 import { WatermarkStrategy } from './watermark.ts';
-import { isWindowAssigner, type WindowAssigner, type WindowDeclaration, type WindowedStream } from './window.ts';
-
-/** An edge whose receiver is not there yet. */
-type Upstream = Omit<Edge, 'input'>;
+import { isWindowAssigner, type WindowAssigner, type WindowedStream } from './window.ts';
+import { WindowedBuilder } from './window-builder.ts';
 
 abstract class AnyStream<T> implements StreamOperations<T> {
   readonly graph: GraphBuilder;
@@ -245,18 +241,24 @@ class KeyedStreamBuilder<T, K> extends AnyStream<T> implements KeyedStream<T, K>
     const second: unknown = other;
     if (second instanceof BroadcastBuilder) {
       checkSameJob('connect', this.graph, second.graph);
-      return new BroadcastConnectedBuilder<T, B, BS, K>(this, second);
+      return new BroadcastConnectedBuilder<T, B, BS, K>(this.#connection(second.upstreams), second.states);
     }
     if (!(second instanceof KeyedStreamBuilder)) {
       throw invalid('connect', 'takes a keyed stream or a broadcast one: connect(other.keyBy(…)) or connect(other.broadcast({ … }))');
     }
     checkSameJob('connect', this.graph, second.graph);
-    return new ConnectedBuilder<T, B, K>(this, second);
+    return new ConnectedBuilder<T, B, K>(this.#connection(second.upstreams));
+  }
+
+  #connection(second: readonly Upstream[]): Connection {
+    const { graph, upstreams: first } = this;
+    return { first, second, append: (operator, inputs, label) => operatorStream(graph, graph.add(operator, inputs, label, true)) };
   }
 
   window<W>(assigner: WindowAssigner<W>): WindowedStream<T, K, W> {
     if (!isWindowAssigner(assigner)) throw invalid('window', 'takes a window assigner, such as TumblingEventTimeWindows.of(size)');
-    return new WindowedBuilder<T, K, W>((label, factory) => this.composed(label, factory), this.graph, assigner);
+    const { compositions } = this.graph;
+    return new WindowedBuilder<T, K, W>({ assigner, compositions, append: (label, factory) => this.composed(label, factory) });
   }
 
   reduce(reduce: (a: T, b: T) => T): DataStream<T> {
@@ -292,117 +294,6 @@ class KeyedStreamBuilder<T, K> extends AnyStream<T> implements KeyedStream<T, K>
   protected composed<R>(label: string, factory: KeyedFactory): DataStream<R> {
     const { create, sample } = factoryOf<KeyedProcessFunction<unknown, unknown, StateShape, unknown>>(label, factory, ['processElement']);
     return this.append<R>({ kind: 'keyedProcess', create, state: sample.state ?? {} }, label, true);
-  }
-}
-
-class BroadcastBuilder {
-  readonly graph: GraphBuilder;
-  readonly upstreams: readonly Upstream[];
-  readonly states: StateShape;
-
-  constructor(graph: GraphBuilder, upstreams: readonly Upstream[], states: StateShape) {
-    this.graph = graph;
-    this.upstreams = upstreams;
-    this.states = states;
-  }
-}
-
-class ConnectedBuilder<A, B, K> implements ConnectedStreams<A, B, K> {
-  readonly #first: AnyStream<A>;
-  readonly #second: AnyStream<unknown>;
-
-  constructor(first: AnyStream<A>, second: AnyStream<unknown>) {
-    this.#first = first;
-    this.#second = second;
-  }
-
-  process<O = never, const S extends StateShape = {}>(f: OneOrFactory<CoProcessFunction<A, B, O, S, K>>): DataStream<O> {
-    const { create, sample } = factoryOf('connect.process', f, ['processElement1', 'processElement2']);
-    const spec: OperatorSpec = {
-      kind: 'coProcess',
-      create: create as () => CoProcessFunction<unknown, unknown, unknown, StateShape, unknown>,
-      state: checkStates('connect.process', sample.state),
-    };
-    const { graph } = this.#first;
-    return operatorStream<O>(graph, graph.add(spec, [...this.#first.edges(0), ...this.#second.edges(1)], 'connect.process', true));
-  }
-}
-
-class BroadcastConnectedBuilder<A, B, BS, K> implements BroadcastConnectedStream<A, B, BS, K> {
-  readonly #keyed: AnyStream<A>;
-  readonly #broadcast: BroadcastBuilder;
-
-  constructor(keyed: AnyStream<A>, broadcast: BroadcastBuilder) {
-    this.#keyed = keyed;
-    this.#broadcast = broadcast;
-  }
-
-  process<O = never, const S extends StateShape = {}>(f: OneOrFactory<BroadcastProcessFunction<A, B, O, BS, S, K>>): DataStream<O> {
-    const { create, sample } = factoryOf('connect.process', f, ['processElement', 'processBroadcastElement']);
-    const spec: OperatorSpec = {
-      kind: 'broadcastProcess',
-      create: create as () => BroadcastProcessFunction<unknown, unknown, unknown, StateShape, StateShape, unknown>,
-      state: checkStates('connect.process', sample.state),
-      broadcastState: this.#broadcast.states,
-    };
-    const { graph } = this.#keyed;
-    const second = this.#broadcast.upstreams.map((upstream): Edge => ({ ...upstream, input: 1 }));
-    return operatorStream<O>(graph, graph.add(spec, [...this.#keyed.edges(0), ...second], 'connect.process', true));
-  }
-}
-
-class WindowedBuilder<T, K, W> implements WindowedStream<T, K, W> {
-  readonly #add: <R>(label: string, factory: KeyedFactory) => DataStream<R>;
-  readonly #graph: GraphBuilder;
-  readonly #assigner: WindowDeclaration;
-  #latenessMs = 0;
-  #lateTag: OutputTag<unknown> | undefined;
-
-  constructor(add: <R>(label: string, factory: KeyedFactory) => DataStream<R>, graph: GraphBuilder, assigner: WindowDeclaration) {
-    this.#add = add;
-    this.#graph = graph;
-    this.#assigner = assigner;
-  }
-
-  allowedLateness(lateness: Duration): this {
-    this.#latenessMs = parseDuration(lateness, { name: 'allowedLateness' });
-    return this;
-  }
-
-  sideOutputLateData(tag: OutputTag<T>): this {
-    if (!(tag instanceof OutputTag)) throw invalid('sideOutputLateData', 'takes an OutputTag');
-    this.#lateTag = tag as unknown as OutputTag<unknown>;
-    return this;
-  }
-
-  reduce<O = T>(reduce: (a: T, b: T) => T, f?: (key: K, window: W, result: readonly [T]) => O): DataStream<O> {
-    checkPlainFunction('window.reduce', reduce);
-    const combine = reduce as (a: unknown, b: unknown) => unknown;
-    const fold: Fold = { first: (value) => value, next: (value, acc) => combine(acc, value), result: (acc) => acc };
-    return this.#window('window.reduce', fold, f);
-  }
-
-  aggregate<Acc, R, O = R>(aggregate: AggregateFunction<T, Acc, R>, f?: (key: K, window: W, result: readonly [R]) => O): DataStream<O> {
-    checkAggregate('window.aggregate', aggregate);
-    const a = aggregate as AggregateFunction<unknown, unknown, unknown>;
-    const fold: Fold = {
-      first: (value) => a.add(value, a.createAccumulator()),
-      next: (value, acc) => a.add(value, acc),
-      result: (acc) => a.getResult(acc),
-    };
-    return this.#window('window.aggregate', fold, f);
-  }
-
-  #window<R, O>(label: string, fold: Fold, f: ((key: K, window: W, result: readonly [R]) => O) | undefined): DataStream<O> {
-    if (f !== undefined) checkPlainFunction(label, f);
-    const factory = this.#graph.compositions.window({
-      assigner: this.#assigner,
-      latenessMs: this.#latenessMs,
-      lateTag: this.#lateTag,
-      fold,
-      output: f as ((key: unknown, window: unknown, result: readonly [unknown]) => unknown) | undefined,
-    });
-    return this.#add<O>(label, factory);
   }
 }
 
