@@ -7,13 +7,8 @@ import type { ValueWriter } from '../../core/value-codec.ts';
 import type { RunningSnapshot } from '../backend.ts';
 import { itemTag, newChunk } from '../keyed-format.ts';
 import type { Timer } from '../timers.ts';
-import { type CellImage, writeCell } from './cells.ts';
-import type { HeapState } from './heap-state.ts';
-
-interface KeptSlot {
-  readonly key: StateKey | undefined;
-  readonly cells: readonly CellImage[];
-}
+import { type CellImage, captureCell, writeCell } from './cells.ts';
+import type { Column, HeapState } from './heap-state.ts';
 
 export class HeapSnapshot implements RunningSnapshot {
   /** The store's version when the snapshot began: slots written later have a higher one. */
@@ -21,8 +16,9 @@ export class HeapSnapshot implements RunningSnapshot {
   readonly #store: HeapState;
   readonly #slotCount: number;
   readonly #onEnd: () => void;
-  readonly #chunks = new Map<number, ValueWriter>();
-  readonly #kept = new Map<number, KeptSlot>();
+  /** By key group. */
+  readonly #chunks: (ValueWriter | undefined)[] = [];
+  #kept: KeptSlots | undefined;
   readonly #timers: readonly (readonly [number, IterableIterator<readonly [string, Timer]>])[];
   #next = 0;
 
@@ -40,8 +36,9 @@ export class HeapSnapshot implements RunningSnapshot {
 
   /** Called before the first write to a slot since the snapshot began. */
   keep(slot: number): void {
-    if (slot < this.#next || slot >= this.#slotCount || this.#kept.has(slot)) return;
-    this.#kept.set(slot, { key: this.#store.keys[slot], cells: this.#store.capture(slot) });
+    if (slot < this.#next || slot >= this.#slotCount) return;
+    this.#kept ??= new KeptSlots(this.#slotCount, this.#store.columns.length);
+    this.#kept.keep(slot, this.#store);
   }
 
   advance(entries: number): boolean {
@@ -64,59 +61,74 @@ export class HeapSnapshot implements RunningSnapshot {
   }
 
   groups(): readonly KeyGroupSnapshot[] {
-    return [...this.#chunks.keys()]
-      .sort((a, b) => a - b)
-      .map((group) => ({ group, bytes: (this.#chunks.get(group) as ValueWriter).take() }));
+    return this.#chunks.flatMap((chunk, group) => (chunk === undefined ? [] : [{ group, bytes: chunk.take() }]));
   }
 
   cancel(): void {
     this.#onEnd();
-    this.#chunks.clear();
-    this.#kept.clear();
+    this.#chunks.length = 0;
+    this.#kept = undefined;
   }
 
   #writeSlot(slot: number): void {
     const store = this.#store;
-    if ((store.versions[slot] as number) > this.version) {
-      const kept = this.#kept.get(slot);
-      if (kept?.key !== undefined) this.#writeEntry(kept.key, kept.cells);
-      this.#kept.delete(slot);
-      return;
+    const { columns } = store;
+    const isWritten = (store.versions[slot] as number) > this.version;
+    const kept = isWritten ? this.#kept : undefined;
+    if (isWritten && kept === undefined) return;
+    const key = kept === undefined ? store.keys[slot] : kept.keys[slot];
+    if (key === undefined) return;
+    let chunk: ValueWriter | undefined;
+    for (let index = 0; index < columns.length; index++) {
+      const { kind, cells } = columns[index] as Column;
+      const cell = kept === undefined ? cells[slot] : (kept.images[index] as CellImage[])[slot];
+      if (cell === undefined) continue;
+      chunk ??= this.#beginEntry(slot, key);
+      chunk.writeVarint(index + 1);
+      writeCell(kind, kept === undefined ? captureCell(kind, cell) : cell, chunk);
     }
-    const key = store.keys[slot];
-    if (key !== undefined) this.#writeEntry(key, store.capture(slot));
+    chunk?.writeVarint(0);
   }
 
-  #writeEntry(key: StateKey, cells: readonly CellImage[]): void {
-    if (cells.every((cell) => cell === undefined)) return;
+  #beginEntry(slot: number, key: StateKey): ValueWriter {
     const encoded = encodedOf(key);
-    const chunk = this.#chunkOf(encoded);
+    const chunk = this.#chunkOf(this.#store.groupOf(slot, key, encoded));
     chunk.writeByte(itemTag.entry);
     chunk.writeString(encoded);
-    for (let index = 0; index < cells.length; index++) {
-      const cell = cells[index];
-      if (cell === undefined) continue;
-      chunk.writeVarint(index + 1);
-      writeCell(this.#store.columns[index]?.kind ?? 'single', cell, chunk);
-    }
-    chunk.writeVarint(0);
+    return chunk;
   }
 
   #writeTimer(tag: number, timer: Timer): void {
     const encoded = encodedOf(timer.key);
-    const chunk = this.#chunkOf(encoded);
+    const chunk = this.#chunkOf(keyGroupOf(encoded, this.#store.maxParallelism));
     chunk.writeByte(tag);
     chunk.writeValue(timer.time);
     chunk.writeString(encoded);
   }
 
-  #chunkOf(encoded: string): ValueWriter {
-    const group = keyGroupOf(encoded, this.#store.maxParallelism);
-    let chunk = this.#chunks.get(group);
-    if (chunk === undefined) {
-      chunk = newChunk();
-      this.#chunks.set(group, chunk);
-    }
+  #chunkOf(group: number): ValueWriter {
+    const chunk = this.#chunks[group] ?? newChunk();
+    this.#chunks[group] = chunk;
     return chunk;
+  }
+}
+
+/** What slots held when the snapshot began, for those written since; in columns, so that keeping one allocates nothing. */
+class KeptSlots {
+  readonly keys: (StateKey | undefined)[];
+  readonly images: readonly CellImage[][];
+
+  constructor(slots: number, columns: number) {
+    this.keys = new Array(slots);
+    this.images = Array.from({ length: columns }, () => new Array(slots));
+  }
+
+  keep(slot: number, { keys, columns }: HeapState): void {
+    this.keys[slot] = keys[slot];
+    for (let index = 0; index < columns.length; index++) {
+      const { kind, cells } = columns[index] as Column;
+      const cell = cells[slot];
+      if (cell !== undefined) (this.images[index] as CellImage[])[slot] = captureCell(kind, cell);
+    }
   }
 }

@@ -9,12 +9,13 @@ import type { StateShape } from '../../api/state.ts';
 import type { KeyGroupSnapshot, StateInfo } from '../../checkpoint/snapshot.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { keyOfEncoded, type StateKey } from '../../core/key-codec.ts';
+import { keyGroupOf } from '../../core/key-group.ts';
 import { own } from '../../core/owned.ts';
 import type { ValueReader } from '../../core/value-codec.ts';
 import type { KeyedStateBackend, KeyedStateRequest, RunningSnapshot } from '../backend.ts';
 import { itemTag, openChunk } from '../keyed-format.ts';
 import { newTimers, type Timers } from '../timers.ts';
-import { type CellImage, type CellKind, captureCell, readCell } from './cells.ts';
+import { type CellKind, readCell } from './cells.ts';
 import {
   aggregating,
   folding,
@@ -44,6 +45,8 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   readonly operator: string;
   readonly maxParallelism: number;
   readonly columns: readonly Column[];
+  /** -1 where not known yet. */
+  #groups = new Int16Array(1024);
   /** The key of each slot; `undefined` where the slot is free. */
   readonly keys: (StateKey | undefined)[] = [];
   readonly #slots = new Map<StateKey, number>();
@@ -105,9 +108,15 @@ export class HeapState implements KeyedStateBackend, SlotStore {
     this.versions[slot] = this.version;
   }
 
-  /** Cells of a slot as they are now, in order of the columns; `undefined` where empty. */
-  capture(slot: number): readonly CellImage[] {
-    return this.columns.map(({ kind, cells }) => (cells[slot] === undefined ? undefined : captureCell(kind, cells[slot])));
+  /** Key group of the key in a slot; hashed once as long as the slot keeps its key. */
+  groupOf(slot: number, key: StateKey, encoded: string): number {
+    if (this.keys[slot] !== key) return keyGroupOf(encoded, this.maxParallelism);
+    let group = this.#groups[slot] as number;
+    if (group < 0) {
+      group = keyGroupOf(encoded, this.maxParallelism);
+      this.#groups[slot] = group;
+    }
+    return group;
   }
 
   startSnapshot(): RunningSnapshot {
@@ -151,7 +160,11 @@ export class HeapState implements KeyedStateBackend, SlotStore {
       const grown = new Int32Array(slot * 2);
       grown.set(this.versions);
       this.versions = grown;
+      const groups = new Int16Array(slot * 2);
+      groups.set(this.#groups);
+      this.#groups = groups;
     }
+    this.#groups[slot] = -1;
     this.versions[slot] = this.version;
     this.keys[slot] = key;
     for (const { cells } of this.columns) cells[slot] = undefined;
