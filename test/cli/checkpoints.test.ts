@@ -2,7 +2,7 @@
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { countInput, countJob, endlessJob } from './jobs.ts';
+import { countInput, countJob, endlessCountJob, endlessJob } from './jobs.ts';
 import { resultOf, stackTrace, type Workplace, workplace } from './support.ts';
 
 /** A place in which the counting job has finished. @returns it, and the path of the last checkpoint */
@@ -105,6 +105,34 @@ describe('a restore that is refused', () => {
     expect(stderr).toContain('CHECKPOINT_DAMAGED');
     expect(stderr).toContain(name ?? '_metadata');
     expect([code, stdout]).toEqual([1, '']);
+  });
+
+  test('a checkpoint of a newer format is told from a damaged one, and an older one is not taken instead', async () => {
+    const { place, path } = await afterARun();
+    const bytes = readFileSync(join(path, '_metadata'));
+    bytes[0] = 99;
+    writeFileSync(join(path, '_metadata'), bytes);
+    const { stderr, code } = await place.sluice('run', 'job.ts', '--input', 'in.ndjson', '--from', 'latest');
+    expect(stderr).toContain('FORMAT_NEWER');
+    expect(stderr).toContain('99');
+    expect(stderr).not.toMatch(stackTrace);
+    expect(code).not.toBe(0);
+  });
+
+  test('state that no operator wants is refused by its name, unless --allow-non-restored-state', async () => {
+    const place = workplace({ 'job.ts': endlessCountJob('count'), 'renamed.ts': endlessCountJob('other') });
+    const started = place.start(['run', 'job.ts', '--json']);
+    await started.says('checkpoint-completed');
+    started.child.kill('SIGTERM');
+    await started.ended;
+    const refused = await place.sluice('run', 'renamed.ts', '--from', 'latest');
+    expect(refused.stderr).toContain("'count'");
+    expect(refused.stderr).not.toMatch(stackTrace);
+    expect(refused.code).not.toBe(0);
+    const allowed = place.start(['run', 'renamed.ts', '--from', 'latest', '--allow-non-restored-state', '--json']);
+    await allowed.says('checkpoint-completed');
+    allowed.child.kill('SIGTERM');
+    expect((await allowed.ended).code).toBe(143);
   });
 
   test('a file that is no checkpoint at all', async () => {

@@ -41,6 +41,21 @@ export const endlessJob: string = defining(
     .sinkTo(print(), { uid: 'out' });`,
 );
 
+/** Counts without end in a stateful step of the given uid. */
+export function endlessCountJob(uid: string): string {
+  return defining(
+    'print, valueState',
+    'endless-count',
+    `
+  env.enableCheckpointing('50 ms', { externalizedCleanup: 'RETAIN_ON_CANCELLATION' });
+  env.generate((i) => i, { uid: 'numbers' })
+    .keyBy((i) => i % 3)
+    .process({ state: { n: valueState({ default: () => 0 }) }, processElement(i, ctx) { ctx.state.n.update(ctx.state.n.value() + 1); } })
+    .uid('${uid}')
+    .sinkTo(print(), { uid: 'out' });`,
+  );
+}
+
 /** A job around one line of code, from \`in.ndjson\` to \`out/\`. */
 export function jobAround(line: string, o: { readonly imports?: string; readonly name?: string } = {}): string {
   return defining(`csv, files, fileSink, ndjson, print, valueState${o.imports ?? ''}`, o.name ?? 'around', `  ${line}`);

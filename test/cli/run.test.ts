@@ -133,6 +133,15 @@ describe('a job that is cancelled', () => {
     expect(resultOf(await place.sluice('cancel', 'endless', '--json'))).toMatchObject({ job: 'endless', state: 'not-running' });
   });
 
+  test('cancel finds a run of another working directory by its checkpoint directory', async () => {
+    const [there, here] = [workplace({ 'job.ts': endlessJob }), workplace()];
+    const set = ['--set', `state.checkpoints.dir=${join(there.path, 'kept')}`];
+    const started = there.start(['run', 'job.ts', ...set]);
+    await started.says('up');
+    expect((await here.sluice('cancel', 'endless', ...set)).stdout).toBe('endless is cancelled\n');
+    expect((await started.ended).code).toBe(143);
+  });
+
   test('cancel of a misspelled name says what runs', async () => {
     const place = workplace({ 'job.ts': endlessJob });
     const started = place.start(['run', 'job.ts']);
