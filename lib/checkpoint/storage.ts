@@ -6,6 +6,8 @@
 //   S4  Transactions are noted before they are prepared, and stay noted until a checkpoint of a higher or the same number is complete: that one
 //       lists what is still unconfirmed.
 //   S5  After `sweep`, what lies in the directory is what retained checkpoints refer to, checkpoints under way, and notes (S4).
+//   S6  What an attempt finds is made durable before it acts on it: the one before may have died between the rename of `_metadata` and the
+//       sync of its name, and a promise that was kept must not be forgotten by a power cut.
 
 import { join } from 'node:path';
 import type { CheckpointMode } from '../api/options.ts';
@@ -321,6 +323,7 @@ export class CheckpointStorage {
       if (checkpointOfName(entry.name) === undefined) continue;
       const isKnown = (await this.#files.stat(join(path, metadataName))) ?? (await this.#files.stat(join(path, undoneName)));
       if (isKnown === undefined) await this.#files.removeTree(path);
+      else await this.#files.syncDirectory(path); // S6
     }
     for (const entry of await this.#files.list(join(this.path, announcedName))) {
       if (entry.name.endsWith('~')) await this.#files.removeFile(join(this.path, announcedName, entry.name));
