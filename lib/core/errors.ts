@@ -37,8 +37,8 @@ const brand: unique symbol = Symbol.for('sluice.error');
 /**
  * The only error class of Sluice.
  *
- * `code` is stable upper snake case (the catalogue is `errorCodes`); `details` holds every further field given, such as `job`,
- * `operator`, `state`, `path` or `line`.
+ * `code` is stable upper snake case (the catalogue is `errorCodes` in error-codes.ts); `details` holds every further field given, such
+ * as `job`, `operator`, `state`, `path` or `line`.
  */
 export class SluiceError extends Error {
   readonly code: string;

@@ -1,0 +1,20 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { errorCodes } from '../../../lib/core/error-codes.ts';
+
+const lib = join(import.meta.dirname, '../../../lib');
+/** Words of the API and of Node that are spelt like codes. */
+const otherWords = /^(EXACTLY_ONCE|AT_(LEAST|MOST)_ONCE|(RETAIN|DELETE)_ON_CANCELLATION|NO_EXTERNALIZED_CHECKPOINTS|SLUICE_.*|ERR_.*)$/;
+
+const sources = readdirSync(lib, { recursive: true, encoding: 'utf8' })
+  .filter((path) => path.endsWith('.ts') && !path.endsWith('error-codes.ts'))
+  .map((path) => readFileSync(join(lib, path), 'utf8'));
+const used = new Set(
+  sources.flatMap((text) => [...text.matchAll(/'([A-Z]+(?:_[A-Z]+)+)'/g)].map((m) => m[1]!)).filter((word) => !otherWords.test(word)),
+);
+
+test('every code that lib/ spells is in the catalogue, and the catalogue has no other', () => {
+  expect({ missing: [...used].filter((code) => !Object.hasOwn(errorCodes, code)).sort() }).toEqual({ missing: [] });
+  expect({ unused: Object.keys(errorCodes).filter((code) => !used.has(code)) }).toEqual({ unused: [] });
+});
