@@ -24,6 +24,8 @@ export class WatermarkValve {
 
   /** @returns the new watermark of the subtask, if it advanced */
   watermark(channel: number, timestamp: number): number | undefined {
+    // Else the end of one input would end event time for the others while they are idle, and what they say later would be late.
+    if (timestamp === finalWatermark) return this.end(channel);
     const time = this.#at(channel);
     time.isIdle = false;
     if (timestamp > time.watermark) time.watermark = timestamp;

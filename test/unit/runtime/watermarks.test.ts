@@ -63,6 +63,19 @@ describe('the event time of a subtask', () => {
     expect(v.end(1)).toBe(finalWatermark);
   });
 
+  test('the final watermark of one input ends event time only when that of the others has come, be they idle or not', () => {
+    const v = new WatermarkValve(2);
+    v.watermark(0, 10);
+    v.watermark(1, 10);
+    v.idle(1);
+    expect(v.watermark(0, finalWatermark)).toBeUndefined();
+    expect(v.end(0)).toBeUndefined();
+    v.active(1);
+    expect(v.watermark(1, 20)).toBe(20);
+    expect(v.watermark(1, finalWatermark)).toBe(finalWatermark);
+    expect(v.end(1)).toBeUndefined();
+  });
+
   test('an end is not the end of event time while another channel is only idle', () => {
     const v = new WatermarkValve(2);
     v.idle(0);

@@ -1,7 +1,7 @@
 // The engine end to end, in a world of virtual time.
 
 import { describe, expect, test } from 'vitest';
-import { collect, defineJob, valueState, type Collector, RestartStrategies, type CollectSink } from '../../../../lib/index.ts';
+import { collect, type Collector, type CollectSink, count, defineJob, RestartStrategies, TumblingEventTimeWindows, valueState, WatermarkStrategy } from '../../../../lib/index.ts';
 import { Engine, eventsOf } from '../../../support/engine.ts';
 import { at, malformed, timedSource } from '../../../support/timed-source.ts';
 
@@ -58,5 +58,43 @@ describe('what a source sets aside', () => {
     expect(eventsOf(events, 'restarting')).toHaveLength(1);
     expect(good.rows).toEqual([1, 2, 3, 4]);
     expect(bad.rows).toEqual(['x']);
+  });
+});
+
+describe('an input that is silent', () => {
+  interface Row {
+    readonly t: number;
+  }
+
+  test('does not hold event time back after its idle time, also while others never pause', async () => {
+    const out = collect<string>();
+    const seenAt = new Map<string, number>();
+    const engine = new Engine();
+    const busy = Array.from({ length: 200 }, (_, i) => ({ at: i * 10, value: { t: i * 10 } }));
+    const silent = [...at(0, { t: 0 }), ...at(5_000, { t: 5_000 })];
+    const job = defineJob('idle', (env) => {
+      env.setParallelism(2);
+      env
+        .fromSource(timedSource<Row>({ busy, silent }), {
+          uid: 'in',
+          watermarks: WatermarkStrategy.forMonotonousTimestamps<Row>()
+            .withTimestamps((r) => r.t)
+            .withIdleness('200 ms'),
+        })
+        .keyBy(() => 'all')
+        .window(TumblingEventTimeWindows.of('100 ms'))
+        .aggregate(count(), (_key, window, [n]) => `${window.start}:${n}`)
+        .uid('windows')
+        .map((line) => {
+          if (!seenAt.has(line)) seenAt.set(line, engine.now);
+          return line;
+        })
+        .sinkTo(out, { uid: 'out' });
+    });
+    const { result } = await engine.finish(job);
+    expect(result.counters).toEqual({});
+    expect(out.rows).toEqual(['0:11', ...Array.from({ length: 19 }, (_, i) => `${(i + 1) * 100}:10`), '5000:1']);
+    expect(seenAt.get('0:11')).toBeLessThan(400);
+    expect(seenAt.get('1800:10')).toBeLessThan(2_300);
   });
 });
