@@ -58,7 +58,8 @@ export class Subtask {
   #pendingWatermark: number | undefined;
   #isEnding = false;
   #isIdle = false;
-  #lastRecordAt: number;
+  /** When the source first had nothing since its last record. Back-pressure does not count: a source that may not hand out is not silent. */
+  #silentSince: number | undefined;
 
   constructor(parts: SubtaskParts, services: SubtaskServices) {
     this.#parts = parts;
@@ -68,7 +69,6 @@ export class Subtask {
     this.source = parts.source;
     this.sinks = parts.sinks;
     this.checkpoints = new SubtaskCheckpoints(parts.host, parts.sinks, services);
-    this.#lastRecordAt = services.now();
     this.#pendingWatermark = parts.source?.restoredWatermark();
   }
 
@@ -83,10 +83,11 @@ export class Subtask {
 
   /** The clock time at which the subtask wants to run though nothing arrives, ms. */
   nextWakeAt(): number | undefined {
-    if (this.hasFinished) return undefined;
+    // Blocked or without room it is woken by whoever changes that; to wake it for a timer would only spin.
+    if (this.hasFinished || this.#isBlocked || !this.#outputsHaveRoom()) return undefined;
     const timer = this.host.nextProcessingTimer();
     const { idleAfterMs } = this.#services;
-    const idle = this.source === undefined || idleAfterMs === undefined || this.#isIdle ? undefined : this.#lastRecordAt + idleAfterMs;
+    const idle = idleAfterMs === undefined || this.#silentSince === undefined || this.#isIdle ? undefined : this.#silentSince + idleAfterMs;
     return timer === undefined ? idle : Math.min(timer, idle ?? timer);
   }
 
@@ -122,7 +123,7 @@ export class Subtask {
 
   #idlenessIsDue(): boolean {
     const { idleAfterMs, now } = this.#services;
-    return idleAfterMs !== undefined && this.source !== undefined && !this.#isIdle && now() >= this.#lastRecordAt + idleAfterMs;
+    return idleAfterMs !== undefined && this.#silentSince !== undefined && this.#waitsForSource && !this.#isIdle && now() >= this.#silentSince + idleAfterMs;
   }
 
   #stepSource(source: SourceDriver): void {
@@ -145,7 +146,7 @@ export class Subtask {
     } else {
       if (polled.kind === 'records') {
         this.#isIdle = false;
-        this.#lastRecordAt = this.#services.now();
+        this.#silentSince = undefined;
         this.host.process(polled.batch, 0);
       }
       this.#pendingWatermark = polled.watermark;
@@ -156,6 +157,7 @@ export class Subtask {
     const ready = source.ready();
     if (ready === undefined) return;
     this.#waitsForSource = true;
+    if (this.#services.idleAfterMs !== undefined) this.#silentSince ??= this.#services.now();
     ready.then(
       () => {
         this.#waitsForSource = false;
