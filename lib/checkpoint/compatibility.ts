@@ -46,24 +46,35 @@ export function checkCompatible(checkpoint: CheckpointMetadata, plan: Plan, requ
       });
     }
   }
-  for (const [uid, declared] of request.states ?? []) checkStates(checkpoint, plan.job, uid, stored.get(uid)?.states ?? [], declared);
-  return nonRestored(checkpoint, plan, stages, stored, request.allowNonRestoredState);
+  const undeclared: string[] = [];
+  for (const [uid, declared] of request.states ?? []) {
+    undeclared.push(
+      ...checkStates(checkpoint, plan.job, uid, stored.get(uid)?.states ?? [], declared).map((state) => `'${state}' of '${uid}'`),
+    );
+  }
+  return nonRestored(checkpoint, plan, { stages, stored, undeclared }, request.allowNonRestoredState);
 }
 
 function nonRestored(
   checkpoint: CheckpointMetadata,
   plan: Plan,
-  stages: ReadonlyMap<string, unknown>,
-  stored: ReadonlyMap<string, StoredState>,
+  found: {
+    readonly stages: ReadonlyMap<string, unknown>;
+    readonly stored: ReadonlyMap<string, StoredState>;
+    /** States that an operator held and no longer declares, as text. */
+    readonly undeclared: readonly string[];
+  },
   isAllowed: boolean,
 ): Compatibility {
-  const uids = [...stored.keys()].filter((uid) => !stages.has(uid));
-  if (uids.length === 0) return { nonRestored: [], notices: [] };
-  const told = uids.map((uid) => `'${uid}' (${describe(stored.get(uid)!)})`).join(', ');
+  const { stages, stored, undeclared } = found;
+  // A uid that was derived from an operator's place is no name that anybody could give back: what lies under it starts anew.
+  const uids = [...stored.keys()].filter((uid) => !stages.has(uid) && !uid.includes('~'));
+  if (uids.length === 0 && undeclared.length === 0) return { nonRestored: [], notices: [] };
+  const told = [...uids.map((uid) => `'${uid}' (${describe(stored.get(uid)!)})`), ...undeclared].join(', ');
   if (!isAllowed) {
     throw refused('STATE_WITHOUT_OPERATOR', checkpoint, {
-      message: `checkpoint ${checkpoint.checkpoint} holds state of operators that the job no longer has: ${told}`,
-      advice: 'give the operators their uids back, or drop that state with --allow-non-restored-state',
+      message: `checkpoint ${checkpoint.checkpoint} holds state that the job no longer has: ${told}`,
+      advice: 'give the operators their uids and states back, or drop that state with --allow-non-restored-state',
       job: plan.job,
       operators: uids,
     });
@@ -77,10 +88,14 @@ function checkStates(
   operator: string,
   stored: readonly StateInfo[],
   declared: readonly StateInfo[],
-): void {
+): readonly string[] {
+  const undeclared: string[] = [];
   for (const old of stored) {
     const now = declared.find((d) => d.name === old.name);
-    if (now === undefined) continue;
+    if (now === undefined) {
+      undeclared.push(old.name);
+      continue;
+    }
     const place = { job, operator, state: old.name };
     if (now.kind !== old.kind) {
       throw refused('STATE_INCOMPATIBLE', checkpoint, {
@@ -97,6 +112,7 @@ function checkStates(
       });
     }
   }
+  return undeclared;
 }
 
 interface StoredState {

@@ -149,7 +149,11 @@ export class HeapState implements KeyedStateBackend, SlotStore {
       const column = columns[index - 1];
       const stored = states[index - 1];
       if (stored === undefined) throw damaged(this.operator, `state index ${index - 1}`);
-      if (column === undefined) throw undeclared(this.operator, stored.name);
+      if (column === undefined) {
+        // The job no longer declares it, and the restore was allowed to drop it.
+        readCell(cellKindOf(stored.kind), reader, (from) => from.readStored());
+        continue;
+      }
       column.cells[this.current] = readCell(column.kind, reader, readerOf(column, stored.version));
     }
   }
@@ -193,7 +197,7 @@ function declare(store: SlotStore, shape: StateShape, operator: string): { colum
     const place = `state ${name} of ${operator}`;
     const cells: unknown[] = [];
     const info = { name, kind: descriptor.kind, version: descriptor.version };
-    const kind = descriptor.kind === 'list' || descriptor.kind === 'map' ? descriptor.kind : 'single';
+    const kind = cellKindOf(descriptor.kind);
     columns.push({ info, kind, cells, migrate: descriptor.migrate });
     switch (descriptor.kind) {
       case 'value':
@@ -219,6 +223,10 @@ function declare(store: SlotStore, shape: StateShape, operator: string): { colum
   return { columns, handles };
 }
 
+function cellKindOf(stateKind: string): CellKind {
+  return stateKind === 'list' || stateKind === 'map' ? stateKind : 'single';
+}
+
 function readerOf({ info, migrate }: Column, storedVersion: number): (from: ValueReader) => unknown {
   if (migrate === undefined || storedVersion === info.version) return (from) => from.readStored();
   return (from) => own(migrate(from.readValue(), storedVersion));
@@ -229,14 +237,5 @@ function damaged(operator: string, what: string): SluiceError {
     message: `keyed state of ${operator} is damaged: ${what} is unknown`,
     next: 'repair-state',
     operator,
-  });
-}
-
-function undeclared(operator: string, state: string): SluiceError {
-  return new SluiceError('STATE_NOT_DECLARED', {
-    message: `the checkpoint holds state ${state} of ${operator}, which the job no longer declares`,
-    next: 'fix-the-job',
-    operator,
-    state,
   });
 }

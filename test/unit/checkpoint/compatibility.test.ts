@@ -72,7 +72,7 @@ describe('whether a checkpoint fits a job', () => {
       expect.objectContaining({
         code: 'STATE_WITHOUT_OPERATOR',
         message:
-          "checkpoint 4 holds state of operators that the job no longer has: 'rows' (buffer), 'counts' (total), 'out' (output that is not yet visible)",
+          "checkpoint 4 holds state that the job no longer has: 'rows' (buffer), 'counts' (total), 'out' (output that is not yet visible)",
         details: expect.objectContaining({ operators: ['rows', 'counts', 'out'] }),
       }),
     );
@@ -86,10 +86,21 @@ describe('whether a checkpoint fits a job', () => {
     ]);
   });
 
+  test('C15 a state that its operator no longer declares is refused, or dropped when that is allowed', () => {
+    const states = new Map([['a', [{ name: 'other', kind: 'map', version: 0 }]]]);
+    const check = (allowNonRestoredState: boolean) =>
+      checkCompatible(checkpointOf({ a: keyed('s', 'value', 2) }), planOf(['a']), { allowNonRestoredState, states });
+    expect(() => check(false)).toThrow(expect.objectContaining({ code: 'STATE_WITHOUT_OPERATOR', message: expect.stringContaining("'s' of 'a'") }));
+    expect(check(true).notices).toEqual(["state without an operator is dropped: 's' of 'a'"]);
+  });
+
+  test('state under a uid that nobody typed starts anew without a word', () => {
+    expect(checkCompatible(checkpointOf({ 'a~timestamps': list('event-time') }), planOf(['a']), strict)).toEqual({ nonRestored: [], notices: [] });
+  });
+
   test.each([
     [{ name: 's', kind: 'value', version: 2 }, undefined],
     [{ name: 's', kind: 'value', version: 3 }, undefined],
-    [{ name: 'other', kind: 'map', version: 0 }, undefined],
     [{ name: 's', kind: 'map', version: 2 }, "state 's' of operator 'a' is a map state now, and checkpoint 4 holds it as value"],
     [{ name: 's', kind: 'value', version: 1 }, "state 's' of operator 'a' has version 1 in the code, and version 2 in checkpoint 4"],
   ])('a state declared as %j against a stored value state of version 2', (declared, problem) => {
