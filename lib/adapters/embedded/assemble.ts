@@ -59,10 +59,14 @@ export async function assemble(assembly: Assembly): Promise<Assembled> {
     for (let index = 0; index < stage.parallelism; index++)
       subtasks.push(await assembleSubtask(assembly, stage, index, { channels, splits, sinks }));
   }
-  const tidy = async (): Promise<void> => {
-    for (const [uid, [first]] of sinks) await first?.finish?.(sinkContext(assembly, uid));
-  };
-  return { subtasks, tidy };
+  return { subtasks, tidy: () => tidySinks(assembly, sinks) };
+}
+
+/** Keeps the promises of the restored checkpoint and tidies, for a job that has nothing left to run. */
+export async function settleSinks(assembly: Assembly): Promise<void> {
+  const sinks = createSinks(assembly.plan);
+  await recoverSinks(assembly, sinks);
+  await tidySinks(assembly, sinks);
 }
 
 interface Shared {
@@ -240,6 +244,10 @@ async function recoverSinks(assembly: Assembly, sinks: SinkTable): Promise<void>
     const abandoned = (assembly.abandoned.get(uid) ?? []).map(decodeValue);
     await first?.recover({ ...sinkContext(assembly, uid), promised, abandoned });
   }
+}
+
+async function tidySinks(assembly: Assembly, sinks: SinkTable): Promise<void> {
+  for (const [uid, [first]] of sinks) await first?.finish?.(sinkContext(assembly, uid));
 }
 
 async function openWriter(

@@ -8,6 +8,7 @@
 import { readFile, rename, stat, writeFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import type { DatabaseSync } from 'node:sqlite';
+import { SluiceError } from '../../core/errors.ts';
 import type { FileLock } from '../../core/ports.ts';
 
 const busy = 5; // SQLITE_BUSY, another connection has it
@@ -81,9 +82,19 @@ function sqlite(): Sqlite {
     if (!String(warning).startsWith('SQLite is an experimental feature')) Reflect.apply(emitWarning, process, [warning, ...rest]);
   }) as typeof process.emitWarning;
   try {
-    loaded = process.getBuiltinModule('node:sqlite');
+    const found: Sqlite | undefined = process.getBuiltinModule('node:sqlite');
+    if (found === undefined) throw noLocks();
+    loaded = found;
   } finally {
     process.emitWarning = emitWarning;
   }
   return loaded;
+}
+
+function noLocks(): SluiceError {
+  return new SluiceError('LOCKS_UNAVAILABLE', {
+    message: 'this build of Node comes without SQLite, which takes the lock of the checkpoint directory',
+    next: 'fix-the-command',
+    advice: 'run with a release build of Node, 22.18 or later',
+  });
 }

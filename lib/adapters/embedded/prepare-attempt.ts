@@ -10,7 +10,7 @@ import type { StateInfo, SubtaskRestore } from '../../checkpoint/snapshot.ts';
 import type { CheckpointStorage } from '../../checkpoint/storage.ts';
 import type { Plan, Stage } from '../../graph/plan.ts';
 import { HeapState } from '../../state/heap/heap-state.ts';
-import { type Assembled, type Assembly, assemble } from './assemble.ts';
+import { type Assembled, type Assembly, assemble, settleSinks } from './assemble.ts';
 import type { Attempt } from './attempt.ts';
 import type { ProgressMeter } from './progress-meter.ts';
 import type { EmbeddedPorts, RunRequest } from './run-types.ts';
@@ -31,6 +31,15 @@ export interface Preparation {
 }
 
 export async function prepareAttempt(preparation: Preparation): Promise<Assembled> {
+  return assemble(await assemblyOf(preparation));
+}
+
+/** A finished job runs no more, but the run that finished it may have died before every sink had kept its promise. */
+export async function settleFinished(preparation: Preparation): Promise<void> {
+  await settleSinks(await assemblyOf(preparation));
+}
+
+async function assemblyOf(preparation: Preparation): Promise<Assembly> {
   const { attempt, storage, loaded, generation, ports, request, meter } = preparation;
   const { plan } = attempt;
   if (loaded !== undefined) {
@@ -46,7 +55,7 @@ export async function prepareAttempt(preparation: Preparation): Promise<Assemble
     abandoned.set(uid, [...(abandoned.get(uid) ?? []), transaction]);
   const { settings } = plan;
   const reservationsOf = await reservations(preparation, plan);
-  return await assemble({
+  return {
     plan,
     ports,
     generation,
@@ -61,7 +70,7 @@ export async function prepareAttempt(preparation: Preparation): Promise<Assemble
     count: (counter, by) => meter.count(counter, by),
     reservationsOf,
     servicesOf: (stage, subtask) => servicesOf(preparation, stage, subtask),
-  });
+  };
 }
 
 /** A job that begins from the start owes nothing to the runs before it; every other attempt goes on behind what they reserved. */

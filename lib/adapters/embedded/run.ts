@@ -18,7 +18,7 @@ import { Attempt, type AttemptEnd, type AttemptHooks } from './attempt.ts';
 import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
 import { openAttempt } from './attempt-directory.ts';
 import { checkpointRoot } from './checkpoint-directory.ts';
-import { prepareAttempt } from './prepare-attempt.ts';
+import { prepareAttempt, settleFinished } from './prepare-attempt.ts';
 import { ProgressMeter } from './progress-meter.ts';
 import type { EmbeddedPorts, RunRequest, RunResult } from './run-types.ts';
 
@@ -43,6 +43,16 @@ function planOf(request: RunRequest): Plan {
 interface Ended {
   readonly end: AttemptEnd;
   readonly attempt: Attempt | undefined;
+}
+
+interface AttemptPlan {
+  readonly directory: AttemptDirectory;
+  readonly storage: CheckpointStorage;
+  readonly loaded: LoadedCheckpoint | undefined;
+  /** The first attempt of a run without `--from`. */
+  readonly isFromStart: boolean;
+  /** The job had finished with `loaded`. */
+  readonly isFinished: boolean;
 }
 
 class JobRun {
@@ -73,9 +83,19 @@ class JobRun {
       for (;;) {
         const storage = await this.#openStorage(directory);
         const loaded = from === undefined ? undefined : await this.#load(storage, from);
-        if (loaded?.metadata.isFinished === true && from === 'latest') return this.#alreadyFinished(loaded);
         const attemptStartedMs = this.#ports.clock.now();
-        const { end, attempt } = await this.#runAttempt(directory, storage, loaded, ref === undefined && directory === first);
+        const isFinished = loaded?.metadata.isFinished === true && from === 'latest';
+        const { end, attempt } = await this.#runAttempt({
+          directory,
+          storage,
+          loaded,
+          isFromStart: ref === undefined && directory === first,
+          isFinished,
+        });
+        if (end.kind === 'ended' && isFinished) {
+          await this.#coordinator?.end('finished');
+          return this.#alreadyFinished(loaded);
+        }
         if (end.kind !== 'failed') return await this.#finished(end.kind, attempt);
         const delayMs = await this.#delayAfter(end.error, attemptStartedMs, attempt);
         if (await this.#isCancelledDuring(delayMs)) return await this.#finished('cancelled', attempt);
@@ -117,20 +137,13 @@ class JobRun {
     return checkpoint;
   }
 
-  async #runAttempt(
-    directory: AttemptDirectory,
-    storage: CheckpointStorage,
-    loaded: LoadedCheckpoint | undefined,
-    isFromStart: boolean,
-  ): Promise<Ended> {
+  async #runAttempt({ directory, storage, loaded, isFromStart, isFinished }: AttemptPlan): Promise<Ended> {
     const { report } = this.#request;
     const attempt = new Attempt(this.#plan, this.#ports);
     const coordinator = this.#newCoordinator(attempt, storage);
     this.#coordinator = coordinator;
     try {
-      const restored = loaded?.metadata.checkpoint;
-      report({ kind: 'started', job: this.#plan.job, generation: directory.generation, restored, directory: directory.path });
-      const assembled = await prepareAttempt({
+      const preparation = {
         attempt,
         coordinator,
         storage,
@@ -140,7 +153,14 @@ class JobRun {
         ports: this.#ports,
         request: this.#request,
         meter: this.#meter,
-      });
+      };
+      if (isFinished) {
+        await settleFinished(preparation);
+        return { end: { kind: 'ended' }, attempt };
+      }
+      const restored = loaded?.metadata.checkpoint;
+      report({ kind: 'started', job: this.#plan.job, generation: directory.generation, restored, directory: directory.path });
+      const assembled = await prepareAttempt(preparation);
       attempt.start(assembled);
       this.#meter.watch(assembled.subtasks);
       const hooks = { tick: () => this.#tick(coordinator), isCancelled: () => this.#request.cancel?.aborted ?? false };

@@ -123,7 +123,13 @@ export class Subtask {
 
   #idlenessIsDue(): boolean {
     const { idleAfterMs, now } = this.#services;
-    return idleAfterMs !== undefined && this.#silentSince !== undefined && this.#waitsForSource && !this.#isIdle && now() >= this.#silentSince + idleAfterMs;
+    return (
+      idleAfterMs !== undefined &&
+      this.#silentSince !== undefined &&
+      this.#waitsForSource &&
+      !this.#isIdle &&
+      now() >= this.#silentSince + idleAfterMs
+    );
   }
 
   #stepSource(source: SourceDriver): void {
