@@ -78,6 +78,7 @@ export const errorCodes = {
   OUTPUT_NOT_DURABLE: 'output could not be made durable',
   OUTPUT_NOT_WRITABLE: 'output cannot be written',
   OUTPUT_TAKEN_OVER: 'another run has taken over the output',
+  LOCKS_UNAVAILABLE: 'the checkpoint directory cannot be locked, so no owner could be told from another',
   OWNER_ALIVE: 'another run owns the checkpoint directory',
   OWNER_LOST: 'another run has taken over the checkpoint directory',
   SINK_NOT_WRITTEN: 'a write-ahead sink did not accept its rows',

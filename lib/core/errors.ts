@@ -116,9 +116,22 @@ function placeOf(e: SluiceError): string {
     const value = e.details[name];
     if (value === undefined || value === null) continue;
     const text = oneLine(textOf(value));
-    if (!e.message.includes(text)) parts.push(`${name} ${text}`);
+    if (!tells(e.message, name, text)) parts.push(`${name} ${text}`);
   }
   return parts.length === 0 ? '' : ` (${parts.join(', ')})`;
+}
+
+/** Whether a sentence names this place already: as a word of its own, and a bare number only behind its name or a colon. */
+function tells(message: string, name: string, text: string): boolean {
+  if (/^\d*$/.test(text)) return message.includes(`${name} ${text}`) || message.includes(`:${text}`);
+  for (let at = message.indexOf(text); at >= 0; at = message.indexOf(text, at + 1)) {
+    if (!isWordCharacter(message[at - 1]) && !isWordCharacter(message[at + text.length])) return true;
+  }
+  return false;
+}
+
+function isWordCharacter(c: string | undefined): boolean {
+  return c !== undefined && /[\w-]/.test(c);
 }
 
 function textOf(value: unknown): string {

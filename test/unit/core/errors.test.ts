@@ -62,6 +62,12 @@ describe('the description of an error', () => {
     expect(String(e)).toBe('X: file a.csv is missing (line 3)');
   });
 
+  test('tells a place that the sentence only seems to name: a letter of a word, a number of something else', () => {
+    const e = new SluiceError('X', { message: 'value is 3 MB', next: 'fix-the-job', state: 'a', operator: 'alu', line: 3 });
+    expect(String(e)).toBe('X: value is 3 MB (operator alu, state a, line 3)');
+    expect(String(new SluiceError('X', { message: 'a.csv:3: no', next: 'fix-the-job', file: 'a.csv', line: 3 }))).toBe('X: a.csv:3: no');
+  });
+
   test('gives the advice that the error brings along instead of the general one', () => {
     const e = new SluiceError('X', { message: 'm', next: 'try-again', advice: 'free some space' });
     expect(describeError(e)).toBe('X: m\n  next: free some space');
