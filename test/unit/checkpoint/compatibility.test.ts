@@ -90,12 +90,17 @@ describe('whether a checkpoint fits a job', () => {
     const states = new Map([['a', [{ name: 'other', kind: 'map', version: 0 }]]]);
     const check = (allowNonRestoredState: boolean) =>
       checkCompatible(checkpointOf({ a: keyed('s', 'value', 2) }), planOf(['a']), { allowNonRestoredState, states });
-    expect(() => check(false)).toThrow(expect.objectContaining({ code: 'STATE_WITHOUT_OPERATOR', message: expect.stringContaining("'s' of 'a'") }));
+    expect(() => check(false)).toThrow(
+      expect.objectContaining({ code: 'STATE_WITHOUT_OPERATOR', message: expect.stringContaining("'s' of 'a'") }),
+    );
     expect(check(true).notices).toEqual(["state without an operator is dropped: 's' of 'a'"]);
   });
 
   test('state under a uid that nobody typed starts anew without a word', () => {
-    expect(checkCompatible(checkpointOf({ 'a~timestamps': list('event-time') }), planOf(['a']), strict)).toEqual({ nonRestored: [], notices: [] });
+    expect(checkCompatible(checkpointOf({ 'a~timestamps': list('event-time') }), planOf(['a']), strict)).toEqual({
+      nonRestored: [],
+      notices: [],
+    });
   });
 
   test.each([

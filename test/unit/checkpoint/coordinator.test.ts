@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CheckpointSettings } from '../../../lib/api/options.ts';
-import {
-  CheckpointCoordinator,
-  type CoordinatorEvent,
-  type CoordinatorMemory,
-  settingsWhenOff,
-} from '../../../lib/checkpoint/coordinator.ts';
+import { CheckpointCoordinator, type CoordinatorEvent, type CoordinatorMemory } from '../../../lib/checkpoint/coordinator.ts';
+import { settingsWhenOff } from '../../../lib/checkpoint/coordinator-options.ts';
 import { CheckpointStorage } from '../../../lib/checkpoint/storage.ts';
 import type { SluiceError } from '../../../lib/core/errors.ts';
 import { type Fault, faultyFiles, filesBelow, ManualClock, memoryFiles, settle } from './support/ports.ts';
