@@ -36,7 +36,7 @@ export const run: Command = async (call: Call): Promise<number> => {
     tellResult(output, job, result);
     return result.state === 'cancelled' ? cancellation.exitCode() : exitCodes.done;
   } catch (error) {
-    const code = tellFailure(output, error, { job, seconds: (performance.now() - began) / 1_000 });
+    const code = tellFailure(output, error, { job, seconds: Math.round(performance.now() - began) / 1_000 });
     return hasStarted ? exitCodes.failed : code; // a job that ran and failed was not wrongly used, whoever is to blame
   } finally {
     cancellation.end();

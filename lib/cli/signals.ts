@@ -9,13 +9,15 @@ export interface Cancellation {
   end(): void;
 }
 
-const codes = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated } as const;
+type CancelSignal = 'SIGINT' | 'SIGTERM';
+
+const codes: Readonly<Record<CancelSignal, number>> = { SIGINT: exitCodes.interrupted, SIGTERM: exitCodes.terminated };
 
 /** @param told  called at the first signal */
-export function cancelOnSignals(told: (signal: keyof typeof codes) => void): Cancellation {
+export function cancelOnSignals(told: (signal: CancelSignal) => void): Cancellation {
   const controller = new AbortController();
-  let first: keyof typeof codes | undefined;
-  const handle = (signal: keyof typeof codes): void => {
+  let first: CancelSignal | undefined;
+  const handle = (signal: CancelSignal): void => {
     if (first !== undefined) process.exit(codes[signal]);
     first = signal;
     controller.abort();
