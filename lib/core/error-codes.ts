@@ -56,7 +56,6 @@ export const errorCodes = {
   RECORD_WITHOUT_TIMESTAMP: 'event time was asked of a record that has none',
   SOCKET_FAILED: 'the connection of a socket source failed',
   SOURCE_NOT_AVAILABLE: 'a source needs what this runtime does not have',
-  STATE_NOT_DECLARED: 'a state was restored or asked for that the function does not declare',
   TIMER_INVALID: 'a timer is set for a time that is none',
   TIMESTAMP_INVALID: 'a timestamp is no time in milliseconds',
   USER_FUNCTION_FAILED: 'a user function threw',
