@@ -82,16 +82,18 @@ export class BroadcastMapState implements MapState<unknown, unknown>, Snapshotti
     for (const [key] of this.#tree.snapshot().entries()) this.#tree.delete(key);
   }
 
-  *entries(): IterableIterator<[unknown, unknown]> {
-    for (const [key, value] of this.#tree.snapshot().entries()) yield [decodeKey(key), expose(value)];
+  // The snapshot is taken here and not at the first step of the iteration.
+
+  entries(): IterableIterator<[unknown, unknown]> {
+    return reading(this.#tree.snapshot().entries(), (key, value) => [decodeKey(key), expose(value)]);
   }
 
-  *keys(): IterableIterator<unknown> {
-    for (const [key] of this.entries()) yield key;
+  keys(): IterableIterator<unknown> {
+    return reading(this.#tree.snapshot().entries(), decodeKey);
   }
 
-  *values(): IterableIterator<unknown> {
-    for (const [, value] of this.entries()) yield value;
+  values(): IterableIterator<unknown> {
+    return reading(this.#tree.snapshot().entries(), (_, value) => expose(value));
   }
 
   isEmpty(): boolean {
@@ -108,6 +110,10 @@ export class BroadcastMapState implements MapState<unknown, unknown>, Snapshotti
       this.#tree.set(key, own(value, this.#place));
     }
   }
+}
+
+function* reading<R>(entries: Iterable<readonly [string, unknown]>, read: (key: string, value: unknown) => R): IterableIterator<R> {
+  for (const [key, value] of entries) yield read(key, value);
 }
 
 export class OperatorState {

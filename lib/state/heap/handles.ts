@@ -160,23 +160,31 @@ export class HeapMapState extends Handle implements MapState<unknown, unknown> {
     this.store.noteCleared(slot);
   }
 
-  *entries(): IterableIterator<[unknown, unknown]> {
-    const tree = this.#tree();
-    if (tree === undefined) return;
-    for (const [key, value] of tree.snapshot().entries()) yield [decodeKey(key), expose(value)];
+  // The snapshot is taken here and not at the first step of the iteration, where another key may be the current one.
+
+  entries(): IterableIterator<[unknown, unknown]> {
+    return iterate(this.#tree(), (key, value) => [decodeKey(key), expose(value)]);
   }
 
-  *keys(): IterableIterator<unknown> {
-    for (const [key] of this.entries()) yield key;
+  keys(): IterableIterator<unknown> {
+    return iterate(this.#tree(), decodeKey);
   }
 
-  *values(): IterableIterator<unknown> {
-    for (const [, value] of this.entries()) yield value;
+  values(): IterableIterator<unknown> {
+    return iterate(this.#tree(), (_, value) => expose(value));
   }
 
   isEmpty(): boolean {
     return this.#tree() === undefined;
   }
+}
+
+function iterate<R>(tree: CowTree<unknown> | undefined, read: (key: string, value: unknown) => R): IterableIterator<R> {
+  return reading(tree?.snapshot().entries() ?? [].values(), read);
+}
+
+function* reading<R>(entries: Iterable<readonly [string, unknown]>, read: (key: string, value: unknown) => R): IterableIterator<R> {
+  for (const [key, value] of entries) yield read(key, value);
 }
 
 /** Reducing, aggregating and folding state: one accumulator, and three functions that tell them apart. */

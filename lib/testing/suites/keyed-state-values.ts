@@ -1,0 +1,455 @@
+// Rules of keyed state between two records: what each kind of state gives back, who owns the values, how map keys and keys are told apart.
+
+import assert from 'node:assert/strict';
+import { encodeKey, keyValue, normalizeKey } from '../../core/key-codec.ts';
+import { type AllHandles, awkwardNames, Bench, empty, fill, filledWith, type Rule, readAll } from './keyed-state-bench.ts';
+
+export function kindsOfState(rule: Rule): void {
+  rule('a key without state reads as empty, and value states give their default', (create) => {
+    const b = new Bench(create);
+    assert.deepEqual(b.at('a', readAll), empty);
+    assert.equal(
+      b.at('a', (s) => s.map.isEmpty()),
+      true,
+    );
+  });
+
+  rule('what one key writes no other key reads', (create) => {
+    const b = new Bench(create);
+    const names = Array.from({ length: 200 }, (_, i) => `k${i}`);
+    b.batch(names, (s, i) => fill(s, i));
+    b.batch(names.toReversed(), (s, i) => assert.deepEqual(readAll(s), filledWith(199 - i)));
+    assert.deepEqual(b.at('another', readAll), empty);
+  });
+
+  rule('one batch may hold a key several times, and each record reads what the one before wrote', (create) => {
+    const b = new Bench(create);
+    b.batch(['a', 'b', 'a', 'a', 'b'], (s) => s.trace.add('.'));
+    assert.equal(
+      b.at('a', (s) => s.trace.get()),
+      '>...',
+    );
+    assert.equal(
+      b.at('b', (s) => s.trace.get()),
+      '>..',
+    );
+  });
+
+  rule('clear makes each state empty by itself, and what is written afterwards begins anew', (create) => {
+    const b = new Bench(create);
+    const clears: ((s: AllHandles) => void)[] = [
+      (s) => s.value.clear(),
+      (s) => s.filled.clear(),
+      (s) => s.list.clear(),
+      (s) => s.map.clear(),
+      (s) => s.max.clear(),
+      (s) => s.mean.clear(),
+      (s) => s.trace.clear(),
+      (s) => s.seen.clear(),
+    ];
+    const fields = Object.keys(empty) as (keyof typeof empty)[];
+    for (const [i, clear] of clears.entries()) {
+      const field = fields[i] as keyof typeof empty;
+      b.at(i, (s) => fill(s, 5));
+      b.at(i, clear);
+      b.at(i, clear);
+      assert.deepEqual(b.at(i, readAll), { ...(filledWith(5) as object), [field]: empty[field] });
+      b.at(i, (s) => {
+        for (const other of clears) other(s);
+        fill(s, 6);
+      });
+      assert.deepEqual(b.at(i, readAll), filledWith(6));
+    }
+  });
+
+  rule('undefined is a value: of a value state it hides the default, in lists and maps it has its place', (create) => {
+    const b = new Bench(create);
+    b.at('a', (s) => {
+      s.filled.update(undefined);
+      s.list.addAll([undefined, 1, undefined]);
+      s.map.put('u', undefined);
+    });
+    const check = (s: AllHandles): void => {
+      assert.equal(s.filled.value(), undefined);
+      assert.deepEqual([...s.list.get()], [undefined, 1, undefined]);
+      assert.equal(s.map.has('u'), true);
+      assert.equal(s.map.get('u'), undefined);
+      assert.equal(s.map.isEmpty(), false);
+      assert.deepEqual([...s.map.entries()], [['u', undefined]]);
+    };
+    b.at('a', check);
+    b.restored(create, b.snapshot()).at('a', check);
+  });
+
+  rule('a list is added to in order, replaced by update, and emptied by an empty update', (create) => {
+    const b = new Bench(create);
+    b.at('a', (s) => {
+      s.list.add(1);
+      const early = s.list.get();
+      s.list.addAll(new Set([2, 3]));
+      s.list.addAll([]);
+      assert.deepEqual([...early], [1]);
+      assert.deepEqual([...s.list.get()], [1, 2, 3]);
+      s.list.update(s.list.get().map((n) => (n as number) * 10));
+      assert.deepEqual([...s.list.get()], [10, 20, 30]);
+      s.list.update([]);
+      assert.deepEqual([...s.list.get()], []);
+      s.list.addAll(s.list.get());
+      s.list.add(4);
+      s.list.addAll(s.list.get());
+      assert.deepEqual([...s.list.get()], [4, 4]);
+    });
+  });
+
+  rule('values come back with their type and bits', (create) => {
+    const values = [
+      0,
+      -0,
+      Number.NaN,
+      Number.POSITIVE_INFINITY,
+      5e-324,
+      Number.MAX_VALUE,
+      9007199254740993n,
+      -(10n ** 38n),
+      '',
+      '\u0000',
+      '\ud800',
+      '😀',
+      true,
+      null,
+      undefined,
+      new Date(-1),
+      new Date(Number.NaN),
+      new Uint8Array([0, 255]),
+      new Map<unknown, unknown>([
+        [{ a: 1 }, new Set([1, '1'])],
+        [undefined, null],
+      ]),
+      new Set(),
+      [],
+      {},
+      [undefined, [null]],
+      { a: undefined, ['__proto__']: 1, nested: { d: new Date(7) } },
+    ];
+    const b = new Bench(create);
+    b.batch(values.keys().toArray(), (s, i) => {
+      s.value.update(values[i]);
+      s.list.add(values[i]);
+      s.map.put('v', values[i]);
+    });
+    const check = (s: AllHandles, i: number): void => {
+      assert.deepStrictEqual(s.value.value(), values[i]);
+      assert.ok(Object.is(s.value.value(), values[i]) || typeof values[i] === 'object');
+      assert.deepStrictEqual(s.list.get()[0], values[i]);
+      assert.deepStrictEqual(s.map.get('v'), values[i]);
+    };
+    b.batch(values.keys().toArray(), check);
+    b.restored(create, b.snapshot()).batch(values.keys().toArray(), check);
+  });
+
+  rule('what cannot be encoded is refused where it is written, by the name of the state, and changes nothing', (create) => {
+    const b = new Bench(create);
+    b.at('a', (s) => fill(s, 1));
+    const cycle: unknown[] = [];
+    cycle.push(cycle);
+    class Point {
+      x = 1;
+    }
+    for (const wrong of [() => 1, Symbol('s'), cycle, new Point(), { deep: [new Point()] }, [() => 1]]) {
+      const writes: [string, (s: AllHandles) => void][] = [
+        ['value', (s) => s.value.update(wrong)],
+        ['list', (s) => s.list.add(wrong)],
+        ['list', (s) => s.list.addAll([1, wrong])],
+        ['list', (s) => s.list.update([wrong])],
+        ['map', (s) => s.map.put('x', wrong)],
+      ];
+      for (const [state, write] of writes) {
+        b.at('a', (s) => assert.throws(() => write(s), new RegExp(`state ${state} of op`)));
+        assert.deepEqual(b.at('a', readAll), filledWith(1));
+      }
+    }
+    b.at('a', (s) => assert.throws(() => s.map.put(null, 1), /null/));
+    assert.deepEqual(b.at('a', readAll), filledWith(1));
+  });
+}
+
+export function ownership(rule: Rule): void {
+  rule('what is written is copied: changing it afterwards changes no state', (create) => {
+    const b = new Bench(create);
+    const object = { list: [1], inner: { x: 1 } };
+    const map = new Map([['a', { x: 1 }]]);
+    const bytes = new Uint8Array([1]);
+    b.at('a', (s) => {
+      s.value.update(object);
+      s.list.addAll([map, bytes]);
+      s.map.put('o', object);
+    });
+    object.list.push(2);
+    object.inner.x = 2;
+    map.set('b', { x: 2 });
+    bytes[0] = 2;
+    b.at('a', (s) => {
+      assert.deepEqual(s.value.value(), { list: [1], inner: { x: 1 } });
+      assert.deepEqual([...s.list.get()], [new Map([['a', { x: 1 }]]), new Uint8Array([1])]);
+      assert.deepEqual(s.map.get('o'), { list: [1], inner: { x: 1 } });
+    });
+  });
+
+  rule('changing what was read throws, as deep as it goes', (create) => {
+    const b = new Bench(create);
+    b.at('a', (s) => {
+      s.value.update({ list: [{ x: 1 }] });
+      s.list.add({ x: 1 });
+      s.map.put('o', { x: 1 });
+      s.mean.add(1);
+      const value = s.value.value() as { list: { x: number }[]; more?: number };
+      assert.throws(() => (value.more = 1), TypeError);
+      assert.throws(() => value.list.push({ x: 2 }), TypeError);
+      assert.throws(() => ((value.list[0] as { x: number }).x = 2), TypeError);
+      assert.throws(() => (s.list.get() as unknown[]).push(1), TypeError);
+      assert.throws(() => ((s.list.get()[0] as { x: number }).x = 2), TypeError);
+      assert.throws(() => ((s.map.get('o') as { x: number }).x = 2), TypeError);
+      assert.throws(() => ((s.map.values().next().value as { x: number }).x = 2), TypeError);
+      const ofDefault = s.filled.value() as { from: string };
+      assert.throws(() => (ofDefault.from = 'x'), TypeError);
+    });
+  });
+
+  rule('Map, Set, Date and bytes are fresh copies at each read, so changing one changes no state', (create) => {
+    const b = new Bench(create);
+    const make = (): unknown => ({ map: new Map([['a', [1]]]), set: new Set([1]), date: new Date(5), bytes: new Uint8Array([1, 2]) });
+    type Made = { map: Map<string, unknown>; set: Set<unknown>; date: Date; bytes: Uint8Array };
+    const spoil = (made: unknown): void => {
+      const { map, set, date, bytes } = made as Made;
+      map.set('b', 2);
+      set.clear();
+      date.setTime(0);
+      bytes[0] = 9;
+    };
+    b.at('a', (s) => {
+      s.value.update(make());
+      s.list.add(make());
+      s.map.put('m', make());
+      const reads = [
+        (): unknown => s.value.value(),
+        (): unknown => s.list.get()[0],
+        (): unknown => s.map.get('m'),
+        (): unknown => s.map.values().next().value,
+        (): unknown => s.map.entries().next().value?.[1],
+      ];
+      for (const read of reads) {
+        spoil(read());
+        assert.deepEqual(read(), make());
+        assert.notEqual((read() as Made).map, (read() as Made).map);
+      }
+    });
+  });
+
+  rule('a fold that changes what it was given changes neither what other keys start from nor what is stored', (create) => {
+    const b = new Bench(create);
+    b.batch(['a', 'b', 'a'], (s, i) => s.seen.add(`v${i}`));
+    b.at('a', (s) => (s.seen.get() as Map<string, number>).set('x', 1));
+    assert.deepEqual(
+      b.at('a', (s) => s.seen.get()),
+      new Map([
+        ['v0', 1],
+        ['v2', 1],
+      ]),
+    );
+    assert.deepEqual(
+      b.at('b', (s) => s.seen.get()),
+      new Map([['v1', 1]]),
+    );
+    b.at('c', (s) => s.seen.add('z'));
+    assert.deepEqual(
+      b.at('c', (s) => s.seen.get()),
+      new Map([['z', 1]]),
+    );
+  });
+}
+
+export function maps(rule: Rule): void {
+  rule('map keys are compared by value, and kinds are kept apart', (create) => {
+    const b = new Bench(create);
+    const names: unknown[] = [...awkwardNames, 1, 1n, '1', true, 'true', -0.5, Number.NaN, [1, 'a'], { a: 1 }, new Uint8Array([1])];
+    b.at('k', (s) => {
+      for (const [i, name] of names.entries()) s.map.put(name, i);
+      assert.equal([...s.map.keys()].length, names.length);
+      assert.equal(s.map.get([1, 'a']), names.findIndex(Array.isArray));
+      assert.equal(s.map.get({ a: 1 }), s.map.get(JSON.parse('{"a":1}')));
+      s.map.put(0, 'zero');
+      assert.equal(s.map.get(-0), 'zero');
+      s.map.remove(-0);
+      for (const [i, name] of names.entries()) assert.equal(s.map.get(name), i);
+      for (const name of names) s.map.remove(name);
+      assert.equal(s.map.isEmpty(), true);
+    });
+    assert.equal(Object.getPrototypeOf({}), Object.prototype);
+  });
+
+  rule('a map iterates in the order of its encoded keys, whatever the order of writing', (create) => {
+    const b = new Bench(create);
+    const names: unknown[] = [...awkwardNames, 3, -1, 20, 100n, -5n, false, [2], [1, 2]];
+    const inOrder = names.toSorted((x, y) => (encodeKey(x) < encodeKey(y) ? -1 : 1));
+    b.at('forth', (s) => names.forEach((name, i) => void s.map.put(name, i)));
+    b.at('back', (s) => s.map.putAll(names.toReversed().map((name) => [name, 0] as const)));
+    const check = (s: AllHandles): void => assert.deepEqual([...s.map.keys()], inOrder);
+    const again = b.restored(create, b.snapshot());
+    for (const bench of [b, again]) for (const key of ['forth', 'back']) bench.at(key, check);
+  });
+
+  rule('a map iterates over the entries that were there when the iteration began', (create) => {
+    const b = new Bench(create);
+    b.at('a', (s) => {
+      for (let i = 0; i < 100; i++) s.map.put(i, i);
+      const visited: unknown[] = [];
+      for (const [key, value] of s.map.entries()) {
+        visited.push(key);
+        assert.equal(value, key);
+        s.map.remove((key as number) + 1);
+        s.map.put((key as number) + 1_000, 'new');
+        s.map.put(key, 'changed');
+      }
+      assert.deepEqual(
+        visited,
+        Array.from({ length: 100 }, (_, i) => i),
+      );
+      const keys = s.map.keys();
+      assert.equal(keys.next().value, 0);
+      s.map.clear();
+      assert.equal(keys.next().value, 1);
+      assert.equal(s.map.isEmpty(), true);
+      assert.deepEqual([...s.map.keys()], []);
+    });
+  });
+
+  rule('an iteration begins when it is asked for, not at its first step', (create) => {
+    const b = new Bench(create);
+    b.at('a', (s) => {
+      s.map.put(1, 1);
+      const entries = s.map.entries();
+      const keys = s.map.keys();
+      const values = s.map.values();
+      s.map.put(2, 2);
+      assert.deepEqual([...entries], [[1, 1]]);
+      assert.deepEqual([...keys], [1]);
+      assert.deepEqual([...values], [1]);
+    });
+  });
+
+  rule('an iteration that was begun under one key goes on over that key', (create) => {
+    const b = new Bench(create);
+    let held: IterableIterator<unknown> | undefined;
+    b.at('a', (s) => {
+      s.map.putAll([
+        [1, 'a'],
+        [2, 'a'],
+      ]);
+      held = s.map.values();
+    });
+    b.at('b', (s) => s.map.put(1, 'b'));
+    b.batch(['b'], () => assert.deepEqual([...(held as IterableIterator<unknown>)], ['a', 'a']));
+  });
+}
+
+export function keys(rule: Rule): void {
+  rule('keys are compared by value, and what looks alike in another kind is another key', (create) => {
+    const b = new Bench(create);
+    const names: unknown[] = [
+      ...awkwardNames,
+      1,
+      1n,
+      '1',
+      true,
+      'true',
+      0,
+      false,
+      Number.NaN,
+      'NaN',
+      [1],
+      [[1]],
+      ['1'],
+      { a: 1 },
+      { a: '1' },
+      new Uint8Array([1]),
+    ];
+    b.batch(names, (s, i) => s.value.update(i));
+    assert.equal(b.backend.keyCount(), names.length);
+    b.batch(structuredClone(names), (s, i) => assert.equal(s.value.value(), i));
+    assert.equal(
+      b.at(-0, (s) => s.value.value()),
+      names.indexOf(0),
+    );
+    const again = b.restored(create, b.snapshot());
+    assert.equal(again.backend.keyCount(), names.length);
+    again.batch(structuredClone(names), (s, i) => assert.equal(s.value.value(), i));
+  });
+
+  rule('a string that looks like the encoding of another key is another key', (create) => {
+    const b = new Bench(create);
+    const tuple = [1, 'a'];
+    b.batch([tuple, encodeKey(tuple), 'a', encodeKey('a')], (s, i) => s.value.update(i));
+    b.batch([[1, 'a'], encodeKey(tuple), 'a', encodeKey('a')], (s, i) => assert.equal(s.value.value(), i));
+  });
+
+  rule('B1: the current key is that of the selected slot, also outside a batch', (create) => {
+    const b = new Bench(create);
+    const names = ['a', 7, [1, 'x']];
+    b.batch(names, (s, i) => {
+      assert.deepEqual(keyValue(b.backend.currentKey()), names[i]);
+      s.value.update(i);
+    });
+    b.backend.selectKey(normalizeKey([1, 'x']));
+    assert.deepEqual(keyValue(b.backend.currentKey()), [1, 'x']);
+    assert.equal(b.s.value.value(), 2);
+    b.backend.selectKey('new');
+    assert.equal(b.s.value.value(), undefined);
+    b.s.value.update('made');
+    b.backend.endBatch();
+    assert.equal(
+      b.at('new', (s) => s.value.value()),
+      'made',
+    );
+  });
+
+  rule('B4: a key all of whose states are empty takes no place', (create) => {
+    const b = new Bench(create);
+    const names = Array.from({ length: 5_000 }, (_, i) => i);
+    b.batch(names, (s, i) => {
+      if (i % 2 === 0) fill(s, i);
+      else readAll(s);
+    });
+    assert.equal(b.backend.keyCount(), 2_500);
+    b.batch(names, (s) => {
+      for (const state of Object.values(s)) (state as { clear(): void }).clear();
+    });
+    assert.equal(b.backend.keyCount(), 0);
+    assert.deepEqual(b.snapshot(), []);
+    b.batch(names.toReversed(), (s, i) => s.value.update(i));
+    b.batch(names, (s, i) => assert.deepEqual(readAll(s), { ...empty, value: 4_999 - i }));
+  });
+
+  rule('a key that is emptied and written again in one batch keeps what was written last', (create) => {
+    const b = new Bench(create);
+    b.batch(['a', 'b', 'a', 'a'], (s, i) => {
+      if (i === 2) s.value.clear();
+      else s.value.update(i);
+    });
+    assert.equal(
+      b.at('a', (s) => s.value.value()),
+      3,
+    );
+    b.batch(['a', 'c', 'a'], (s, i) => {
+      if (i === 0) s.value.clear();
+      else s.value.update(10 + i);
+    });
+    assert.equal(
+      b.at('a', (s) => s.value.value()),
+      12,
+    );
+    assert.equal(
+      b.at('c', (s) => s.value.value()),
+      11,
+    );
+  });
+}
