@@ -4,9 +4,9 @@
 import { runJob } from '../../lib/adapters/embedded/run.ts';
 import type { GlobalSettings, RunEvent, RunResult } from '../../lib/adapters/embedded/run-types.ts';
 import type { Job } from '../../lib/api/job.ts';
+import { completedNumbers } from '../../lib/checkpoint/reading.ts';
 import { isSluiceError, type SluiceError } from '../../lib/core/errors.ts';
 import { type FakeDisk, instantFileSystem, type SimulatedProcess, World, worldBeginsAt } from '../../lib/testing/index.ts';
-import { completedNumbers } from '../../lib/checkpoint/reading.ts';
 
 export interface StartOptions {
   readonly parallelism?: number;
@@ -101,9 +101,13 @@ export class Engine {
   }
 
   /** As `run`, for a job that has to finish. */
-  async finish(job: Job | ((process: SimulatedProcess) => Job), options: StartOptions = {}): Promise<Ended & { readonly result: RunResult }> {
+  async finish(
+    job: Job | ((process: SimulatedProcess) => Job),
+    options: StartOptions = {},
+  ): Promise<Ended & { readonly result: RunResult }> {
     const ended = await this.run(job, options);
-    if (ended.result === undefined) throw new Error(`the job did not finish: ${ended.wasKilled ? 'it was killed' : textOf(ended.error)}`, { cause: ended.error });
+    if (ended.result === undefined)
+      throw new Error(`the job did not finish: ${ended.wasKilled ? 'it was killed' : textOf(ended.error)}`, { cause: ended.error });
     return ended as Ended & { readonly result: RunResult };
   }
 

@@ -3,6 +3,7 @@
 import type { Env } from '../../lib/api/environment.ts';
 import { defineJob } from '../../lib/api/job.ts';
 import { ParamValues } from '../../lib/api/params.ts';
+import type { OperatorRestore, OperatorSnapshot, SubtaskRestore, SubtaskSnapshot } from '../../lib/checkpoint/snapshot.ts';
 import { noTimestamp, type RecordBatch, type StreamElement } from '../../lib/core/batch.ts';
 import { normalizeKey } from '../../lib/core/key-codec.ts';
 import { compile } from '../../lib/graph/compile.ts';
@@ -11,7 +12,6 @@ import { describe as describeJob } from '../../lib/operators/describe.ts';
 import { OperatorHost } from '../../lib/runtime/host.ts';
 import type { HostSnapshot } from '../../lib/runtime/host-snapshot.ts';
 import { SubtaskMetrics } from '../../lib/runtime/metrics.ts';
-import type { OperatorRestore, OperatorSnapshot, SubtaskRestore, SubtaskSnapshot } from '../../lib/checkpoint/snapshot.ts';
 import { HeapState } from '../../lib/state/heap/heap-state.ts';
 import { seededRandom } from '../../lib/testing/index.ts';
 
@@ -48,7 +48,10 @@ export async function hostOf(plan: Plan, uid: string, options: HostOptions = {})
 }
 
 /** Records, optionally with keys and event times. */
-export function batchOf(values: readonly unknown[], o: { keys?: readonly unknown[]; times?: readonly (number | undefined)[] } = {}): RecordBatch {
+export function batchOf(
+  values: readonly unknown[],
+  o: { keys?: readonly unknown[]; times?: readonly (number | undefined)[] } = {},
+): RecordBatch {
   return {
     values: [...values],
     count: values.length,
@@ -58,7 +61,10 @@ export function batchOf(values: readonly unknown[], o: { keys?: readonly unknown
 }
 
 /** What a host gave since the last call: rows of sinks by uid, elements by outlet and target. */
-export function given(host: OperatorHost): { readonly rows: Record<string, unknown[]>; readonly elements: readonly (readonly [outlet: number, target: number, StreamElement])[] } {
+export function given(host: OperatorHost): {
+  readonly rows: Record<string, unknown[]>;
+  readonly elements: readonly (readonly [outlet: number, target: number, StreamElement])[];
+} {
   const { emissions, sinkRows } = host.takeEffects();
   const rows: Record<string, unknown[]> = {};
   for (const { operator, rows: batch } of sinkRows) {

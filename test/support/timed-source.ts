@@ -1,8 +1,8 @@
 // A source whose records come at given moments of virtual time, counted from the beginning of the world, so that a test says what lies between
 // which barriers.
 
-import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from '../../lib/api/source.ts';
 import { OutputTag } from '../../lib/api/functions.ts';
+import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from '../../lib/api/source.ts';
 import { worldBeginsAt } from '../../lib/testing/index.ts';
 
 export interface Timed<T> {
@@ -29,7 +29,8 @@ export function timedSource<T>(splits: Readonly<Record<string, readonly Timed<T>
     isBounded: true,
     isEager: options.isEager ?? true,
     enumerate: () => Promise.resolve(Object.keys(splits).map((id) => ({ id }))),
-    open: (split: Split, from: SplitPosition | undefined, ctx: SourceContext) => new TimedReader<T>(splits[split.id] as readonly Timed<T>[], from, ctx, options.endsAt ?? 0),
+    open: (split: Split, from: SplitPosition | undefined, ctx: SourceContext) =>
+      new TimedReader<T>(splits[split.id] as readonly Timed<T>[], from, ctx, options.endsAt ?? 0),
   };
 }
 

@@ -33,7 +33,9 @@ function routed(place: Place, values: unknown[], timestamps?: number[]): Map<num
     random: seededRandom(7),
   });
   const sent = new Map<number, RecordBatch[]>();
-  route({ values, count: values.length, keys: undefined, timestamps }, (target, batch) => sent.set(target, [...(sent.get(target) ?? []), batch]));
+  route({ values, count: values.length, keys: undefined, timestamps }, (target, batch) =>
+    sent.set(target, [...(sent.get(target) ?? []), batch]),
+  );
   return sent;
 }
 
@@ -112,7 +114,8 @@ describe('where records go', () => {
       random: seededRandom(1),
     });
     const order: number[] = [];
-    for (const value of numbers(6)) route({ values: [value], count: 1, keys: undefined, timestamps: undefined }, (target) => order.push(target));
+    for (const value of numbers(6))
+      route({ values: [value], count: 1, keys: undefined, timestamps: undefined }, (target) => order.push(target));
     expect(order).toEqual([0, 1, 2, 0, 1, 2]);
   });
 
@@ -123,8 +126,15 @@ describe('where records go', () => {
   });
 
   test('custom: where the function says; a wrong answer names what is right and who was to receive', () => {
-    const custom = (partition: (key: unknown, parallelism: number) => number): Partitioning => ({ kind: 'custom', partition, selector: (v) => v });
-    const sent = routed({ partitioning: custom((key, parallelism) => parallelism - 1 - ((key as number) % parallelism)), to: 3 }, numbers(6));
+    const custom = (partition: (key: unknown, parallelism: number) => number): Partitioning => ({
+      kind: 'custom',
+      partition,
+      selector: (v) => v,
+    });
+    const sent = routed(
+      { partitioning: custom((key, parallelism) => parallelism - 1 - ((key as number) % parallelism)), to: 3 },
+      numbers(6),
+    );
     expect(valuesAt(sent, 2)).toEqual([0, 3]);
     for (const wrong of [-1, 3, 0.5, Number.NaN, '1' as unknown as number]) {
       expect(() => routed({ partitioning: custom(() => wrong), to: 3 }, [1])).toThrow(/partitionCustom before next gave .*from 0 to 2/);
@@ -138,7 +148,9 @@ describe('where records go', () => {
         throw new TypeError('no user');
       },
     };
-    expect(() => routed({ partitioning: failing, to: 2 }, [{ big: 12n }])).toThrow(/key selector before next failed: no user; record \{"big":"12n"\}/);
+    expect(() => routed({ partitioning: failing, to: 2 }, [{ big: 12n }])).toThrow(
+      /key selector before next failed: no user; record \{"big":"12n"\}/,
+    );
     const custom: Partitioning = {
       kind: 'custom',
       selector: (v) => v,
@@ -162,7 +174,9 @@ describe('where records go', () => {
         random: seededRandom(1),
       });
       const sent: unknown[] = [];
-      route({ values: [1, 2, 3, 4], count: 2, keys: undefined, timestamps: undefined }, (_, batch) => sent.push(...batch.values.slice(0, batch.count)));
+      route({ values: [1, 2, 3, 4], count: 2, keys: undefined, timestamps: undefined }, (_, batch) =>
+        sent.push(...batch.values.slice(0, batch.count)),
+      );
       expect(sent.sort()).toEqual([1, 2]);
     }
   });
@@ -185,15 +199,28 @@ describe('reachable targets', () => {
   });
 
   test('a route sends nowhere that has no channel', () => {
-    const kinds: Partitioning[] = [{ kind: 'rescale' }, { kind: 'rebalance' }, { kind: 'shuffle' }, { kind: 'broadcast' }, { kind: 'global' }, byItself];
+    const kinds: Partitioning[] = [
+      { kind: 'rescale' },
+      { kind: 'rebalance' },
+      { kind: 'shuffle' },
+      { kind: 'broadcast' },
+      { kind: 'global' },
+      byItself,
+    ];
     fc.assert(
-      fc.property(fc.constantFrom(...kinds), fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 9 }), fc.nat(), (partitioning, from, to, n) => {
-        const subtask = n % from;
-        const reachable = new Set(reachableTargets(exchangeOf(partitioning), subtask, from, to));
-        const sent = routed({ partitioning, subtask, from, to }, numbers(50));
-        for (const target of sent.keys()) expect(reachable.has(target)).toBe(true);
-        if (partitioning.kind !== 'broadcast') expect([...sent.values()].flat().reduce((sum, batch) => sum + batch.count, 0)).toBe(50);
-      }),
+      fc.property(
+        fc.constantFrom(...kinds),
+        fc.integer({ min: 1, max: 9 }),
+        fc.integer({ min: 1, max: 9 }),
+        fc.nat(),
+        (partitioning, from, to, n) => {
+          const subtask = n % from;
+          const reachable = new Set(reachableTargets(exchangeOf(partitioning), subtask, from, to));
+          const sent = routed({ partitioning, subtask, from, to }, numbers(50));
+          for (const target of sent.keys()) expect(reachable.has(target)).toBe(true);
+          if (partitioning.kind !== 'broadcast') expect([...sent.values()].flat().reduce((sum, batch) => sum + batch.count, 0)).toBe(50);
+        },
+      ),
     );
   });
 });

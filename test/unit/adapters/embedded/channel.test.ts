@@ -4,7 +4,10 @@ import { InputGate } from '../../../../lib/adapters/embedded/input-gate.ts';
 import type { StreamElement } from '../../../../lib/core/batch.ts';
 import { Alignment } from '../../../../lib/runtime/alignment.ts';
 
-const records = (count: number): StreamElement => ({ kind: 'records', batch: { values: new Array(count).fill(0), count, keys: undefined, timestamps: undefined } });
+const records = (count: number): StreamElement => ({
+  kind: 'records',
+  batch: { values: new Array(count).fill(0), count, keys: undefined, timestamps: undefined },
+});
 const watermark = (timestamp: number): StreamElement => ({ kind: 'watermark', timestamp });
 
 describe('a channel', () => {

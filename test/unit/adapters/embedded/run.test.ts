@@ -1,7 +1,17 @@
 // The engine end to end, in a world of virtual time.
 
 import { describe, expect, test } from 'vitest';
-import { collect, type Collector, type CollectSink, count, defineJob, RestartStrategies, TumblingEventTimeWindows, valueState, WatermarkStrategy } from '../../../../lib/index.ts';
+import {
+  type Collector,
+  type CollectSink,
+  collect,
+  count,
+  defineJob,
+  RestartStrategies,
+  TumblingEventTimeWindows,
+  valueState,
+  WatermarkStrategy,
+} from '../../../../lib/index.ts';
 import { Engine, eventsOf } from '../../../support/engine.ts';
 import { at, malformed, timedSource } from '../../../support/timed-source.ts';
 

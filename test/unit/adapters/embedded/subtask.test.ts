@@ -3,16 +3,16 @@
 import { describe, expect, test } from 'vitest';
 import { Channel } from '../../../../lib/adapters/embedded/channel.ts';
 import { InputGate } from '../../../../lib/adapters/embedded/input-gate.ts';
-import { SourceDriver, freshSplits } from '../../../../lib/adapters/embedded/source-driver.ts';
-import type { CheckpointEnd } from '../../../../lib/adapters/embedded/subtask-checkpoints.ts';
+import { freshSplits, SourceDriver } from '../../../../lib/adapters/embedded/source-driver.ts';
 import { Subtask } from '../../../../lib/adapters/embedded/subtask.ts';
+import type { CheckpointEnd } from '../../../../lib/adapters/embedded/subtask-checkpoints.ts';
 import type { Env } from '../../../../lib/api/environment.ts';
-import type { Source } from '../../../../lib/api/source.ts';
-import { WatermarkStrategy } from '../../../../lib/api/watermark.ts';
-import { valueState } from '../../../../lib/api/state.ts';
 import type { Collector } from '../../../../lib/api/functions.ts';
-import { collect } from '../../../../lib/connectors/sinks/collect.ts';
+import type { Source } from '../../../../lib/api/source.ts';
+import { valueState } from '../../../../lib/api/state.ts';
+import { WatermarkStrategy } from '../../../../lib/api/watermark.ts';
 import type { SubtaskSnapshot } from '../../../../lib/checkpoint/snapshot.ts';
+import { collect } from '../../../../lib/connectors/sinks/collect.ts';
 import type { StreamElement } from '../../../../lib/core/batch.ts';
 import { SourceOperator } from '../../../../lib/operators/source-operator.ts';
 import { Alignment } from '../../../../lib/runtime/alignment.ts';
@@ -45,11 +45,15 @@ interface BenchOptions {
 async function benchOf(build: (env: Env) => void, uid: string, options: BenchOptions = {}): Promise<Bench> {
   const plan = planOf(build);
   const stage = stageOf(plan, uid);
-  const bench = { now: 1_000, wakes: 0, stored: new Map(), declined: [], failures: [] } as unknown as { -readonly [P in keyof Bench]: Bench[P] };
+  const bench = { now: 1_000, wakes: 0, stored: new Map(), declined: [], failures: [] } as unknown as {
+    -readonly [P in keyof Bench]: Bench[P];
+  };
   const host = await hostOf(plan, uid, { now: () => bench.now });
   const inputs = Array.from({ length: options.inputs ?? 0 }, () => new Channel(0));
   const alignment = new Alignment(inputs.length, options.isAligned ?? true);
-  const outputs = stage.outlets.map((exchange) => new Map(Array.from({ length: plan.stages[exchange.toStage]?.parallelism ?? 1 }, (_, i) => [i, new Channel(0)])));
+  const outputs = stage.outlets.map(
+    (exchange) => new Map(Array.from({ length: plan.stages[exchange.toStage]?.parallelism ?? 1 }, (_, i) => [i, new Channel(0)])),
+  );
   const { source } = options;
   const driver =
     source === undefined
@@ -315,10 +319,7 @@ describe('a silent source', () => {
   }
 
   const passing = (env: Env): void => {
-    env
-      .fromCollection<number>([], { uid: 'in' })
-      .rebalance()
-      .sinkTo(collect(), { uid: 'out' });
+    env.fromCollection<number>([], { uid: 'in' }).rebalance().sinkTo(collect(), { uid: 'out' });
   };
 
   test('says that it is idle once, after its time, and counts again with its next record', async () => {
