@@ -5,7 +5,7 @@
 //   chk-<n>/_metadata                written last: its presence is what makes checkpoint n complete
 //   chk-<n>/_undone                  the same, after a restore of an older checkpoint took n back
 //   chk-<n>/state-<stage>-<subtask>-<operator>   state of one operator of one subtask
-//   restored-from                    where the checkpoint lies that was restored from elsewhere, until the first of our own is complete
+//   line                             where the present line of checkpoints begins, when older ones of another line lie beside it
 //   reservation-<stage>-<subtask>    positions set aside under AT_MOST_ONCE
 // A name that ends in `~` is being written and means nothing.
 
@@ -24,7 +24,7 @@ export function generationOfName(name: string): number | undefined {
 export const metadataName = '_metadata';
 export const undoneName = '_undone';
 export const numbersName = 'numbers';
-export const restoredFromName = 'restored-from';
+export const lineName = 'line';
 export const announcedName = 'announced';
 
 /** What an unfinished file is called until it is renamed. */

@@ -1,6 +1,6 @@
 // reading.ts finds, checks and reads checkpoints. It writes nothing, so commands may use it beside a run.
-//   L1  A checkpoint is complete when its directory holds `_metadata`; the newest is the one with the highest number.
-//       Before the first, it is the one from elsewhere that the job was restored from, if it was.
+//   L1  A checkpoint is complete when its directory holds `_metadata`; the latest is the one of the present line with the highest number, or
+//       before the first, the one from elsewhere that the line began with (line.ts).
 //   L2  `latest` falls back to the next older checkpoint when one is damaged, and says so. It never falls back to nothing: when none of
 //       several can be used, that is an error. A newer format is an error at once: an older release must not take back what a newer one did.
 //   L3  Loading checks every byte the checkpoint refers to; damage is found before the job starts, not when a key is read.
@@ -9,7 +9,8 @@ import { basename, dirname, join } from 'node:path';
 import { isSluiceError, SluiceError } from '../core/errors.ts';
 import type { FileSystem } from '../core/ports.ts';
 import { type CheckpointMetadata, type OperatorHandle, type Section, stateBytesOf } from './handles.ts';
-import { checkpointOfName, checkpointPath, generationOfName, metadataName, restoredFromName } from './layout.ts';
+import { checkpointOfName, checkpointPath, generationOfName, metadataName } from './layout.ts';
+import { readLine } from './line.ts';
 import { decodeMetadata } from './metadata.ts';
 import { damaged, readSealed } from './sealed.ts';
 import { readState, verifyState } from './state-file.ts';
@@ -89,7 +90,9 @@ export async function loadCheckpoint(files: FileSystem, directory: string): Prom
  */
 export async function loadLatest(files: FileSystem, attempt: string): Promise<Loaded> {
   const problems: SluiceError[] = [];
+  const line = await readLine(files, attempt);
   for (const checkpoint of await completedNumbers(files, attempt)) {
+    if (checkpoint <= line.above) break;
     try {
       const loaded = await loadCheckpoint(files, checkpointPath(attempt, checkpoint));
       return {
@@ -101,21 +104,15 @@ export async function loadLatest(files: FileSystem, attempt: string): Promise<Lo
       problems.push(e);
     }
   }
-  if (problems.length === 0) return { checkpoint: await loadOrigin(files, attempt), notices: [] };
+  if (problems.length === 0) {
+    const origin = line.origin === undefined ? undefined : await checkpointDirectoryOf(files, line.origin);
+    return { checkpoint: origin === undefined ? undefined : await loadCheckpoint(files, origin), notices: [] };
+  }
   throw new SluiceError('CHECKPOINT_DAMAGED', {
     message: `none of the ${problems.length} checkpoints in ${attempt} can be used: ${problems.map((p) => p.message).join('; ')}`,
     next: 'repair-state',
     path: attempt,
   });
-}
-
-/** The checkpoint from elsewhere that the job goes on from. */
-async function loadOrigin(files: FileSystem, attempt: string): Promise<LoadedCheckpoint | undefined> {
-  const path = join(attempt, restoredFromName);
-  if ((await files.stat(path)) === undefined) return undefined;
-  const { directory } = (await readSealed(files, path)).content as { readonly directory?: unknown };
-  if (typeof directory !== 'string') throw damaged(path, 'it names no directory');
-  return loadCheckpoint(files, await checkpointDirectoryOf(files, directory));
 }
 
 /** What `--from` names: the newest, one of the job's own by number, or any directory of a checkpoint. */

@@ -24,7 +24,8 @@ import {
   type SubtaskHandle,
   stateBytesOf,
 } from './handles.ts';
-import { announcedName, checkpointOfName, checkpointPath, metadataName, restoredFromName, stateFileName, undoneName } from './layout.ts';
+import { announcedName, checkpointOfName, checkpointPath, metadataName, stateFileName, undoneName } from './layout.ts';
+import { readLine, removeLine, writeLine } from './line.ts';
 import { decodeMetadata, encodeMetadata } from './metadata.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
 import {
@@ -227,19 +228,29 @@ export class CheckpointStorage {
    */
   async adopt(loaded: LoadedCheckpoint): Promise<readonly number[]> {
     const { checkpoint } = loaded.metadata;
-    this.continueAbove(checkpoint);
-    const isOwn = loaded.directory === checkpointPath(this.path, checkpoint);
-    if (!isOwn) await writeSealed(this.#files, join(this.path, restoredFromName), { directory: loaded.directory });
-    return this.undoAbove(isOwn ? checkpoint : 0);
+    if (loaded.directory !== checkpointPath(this.path, checkpoint)) {
+      await writeLine(this.#files, this.path, { above: this.#highest, origin: loaded.directory });
+      this.continueAbove(checkpoint);
+      return this.undoAbove(0);
+    }
+    const line = await readLine(this.#files, this.path);
+    if (checkpoint <= line.above) await writeLine(this.#files, this.path, { above: checkpoint - 1, origin: undefined });
+    return this.undoAbove(checkpoint);
+  }
+
+  /** The job starts from the beginning: complete checkpoints stay until they are subsumed, but `latest` no longer means them. */
+  async startOver(): Promise<void> {
+    await writeLine(this.#files, this.path, { above: this.#highest, origin: undefined });
   }
 
   /**
-   * Transactions that the newest complete checkpoint promises, by its metadata alone. A job that starts without restoring keeps these
-   * promises: whoever restores that checkpoint later counts on them.
+   * What the last checkpoint before the present line promises, by its metadata alone. A job that starts from the beginning undoes nothing:
+   * it keeps these promises, since they were made, and whoever restores that checkpoint later counts on them.
    */
-  async promisesOfNewest(): Promise<readonly SinkTransaction[]> {
-    const [newest] = await this.completed();
-    return newest === undefined ? [] : this.#transactionsIn(join(checkpointPath(this.path, newest), metadataName));
+  async promisesOfOldLine(): Promise<readonly SinkTransaction[]> {
+    const { above } = await readLine(this.#files, this.path);
+    const last = (await this.completed()).find((n) => n <= above);
+    return last === undefined ? [] : this.#transactionsIn(join(checkpointPath(this.path, last), metadataName));
   }
 
   /**
@@ -258,7 +269,7 @@ export class CheckpointStorage {
 
   /**
    * Transactions that were or may have been prepared after `restored`, and that it does not promise: to be aborted.
-   * @param restored  `undefined`: nothing is restored, and what complete checkpoints promise is not given
+   * @param restored  `undefined`: the job starts from the beginning, and what complete checkpoints promise is not abandoned
    */
   async abandonedTransactions(restored: LoadedCheckpoint | undefined): Promise<readonly SinkTransaction[]> {
     const above = restored?.metadata.checkpoint ?? 0;
@@ -312,7 +323,9 @@ export class CheckpointStorage {
       if (checkpoint === undefined || checkpoint >= before || kept.includes(checkpoint) || this.#open.has(checkpoint)) continue;
       await this.#remove(checkpoint);
     }
-    await this.#files.removeFile(join(this.path, restoredFromName));
+    const left = await this.completed();
+    const { above } = await readLine(this.#files, this.path);
+    if (left.every((n) => n > above)) await removeLine(this.#files, this.path);
     if (before < Number.MAX_SAFE_INTEGER) await removeAnnouncements(this.#files, this.path, before);
   }
 

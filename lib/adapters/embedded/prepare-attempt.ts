@@ -3,7 +3,7 @@
 import { checkCompatible } from '../../checkpoint/compatibility.ts';
 import type { CheckpointCoordinator } from '../../checkpoint/coordinator.ts';
 import type { LoadedCheckpoint } from '../../checkpoint/reading.ts';
-import { promisedTransactions } from '../../checkpoint/redistribute.ts';
+import { type SinkTransaction, transactionsOf } from '../../checkpoint/redistribute.ts';
 import { loadReservations, removeReservations } from '../../checkpoint/reservation.ts';
 import { readSubtask } from '../../checkpoint/restore.ts';
 import type { StateInfo, SubtaskRestore } from '../../checkpoint/snapshot.ts';
@@ -63,7 +63,7 @@ async function assemblyOf(preparation: Preparation): Promise<Assembly> {
     isAligned: settings.checkpoints?.mode !== 'AT_LEAST_ONCE',
     restoredCheckpoint: loaded?.metadata.checkpoint ?? 0,
     restoreOf: (stage, subtask) => restores.get(placeOf(stage, subtask)),
-    promised: loaded === undefined ? new Map() : promises(plan, loaded),
+    promised: promises(plan, loaded === undefined ? await storage.promisesOfOldLine() : transactionsOf(loaded.metadata)),
     abandoned,
     print: request.print,
     report: (message) => request.report({ kind: 'notice', message }),
@@ -117,9 +117,9 @@ async function readRestores(
   return restores;
 }
 
-function promises(plan: Plan, loaded: LoadedCheckpoint): ReadonlyMap<string, readonly Uint8Array[]> {
+function promises(plan: Plan, transactions: readonly SinkTransaction[]): ReadonlyMap<string, readonly Uint8Array[]> {
   const uids = plan.stages.flatMap(({ operators }) => operators.filter(({ node }) => node.operator.kind === 'sink').map(({ uid }) => uid));
-  return new Map(uids.map((uid) => [uid, promisedTransactions(loaded.metadata, uid)]));
+  return new Map(uids.map((uid) => [uid, transactions.filter((t) => t.uid === uid).map(({ transaction }) => transaction)]));
 }
 
 function servicesOf({ attempt, coordinator, ports }: Preparation, stage: Stage, subtask: number): SubtaskServices {

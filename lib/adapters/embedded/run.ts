@@ -82,6 +82,7 @@ class JobRun {
     try {
       for (;;) {
         const storage = await this.#openStorage(directory);
+        if (from === undefined) await storage.startOver();
         const loaded = from === undefined ? undefined : await this.#load(storage, from);
         const attemptStartedMs = this.#ports.clock.now();
         const isFinished = loaded?.metadata.isFinished === true && from === 'latest';
@@ -99,10 +100,9 @@ class JobRun {
         if (end.kind !== 'failed') return await this.#finished(end.kind, attempt);
         const delayMs = await this.#delayAfter(end.error, attemptStartedMs, attempt);
         if (await this.#isCancelledDuring(delayMs)) return await this.#finished('cancelled', attempt);
-        await this.#coordinator?.abandon();
         directory = await directory.next();
         // Before the first complete checkpoint of this run the one it was started from is still the place to go on from.
-        from = this.#lastCompleted === undefined ? ref : 'latest';
+        from = this.#lastCompleted === undefined && ref !== undefined ? ref : 'latest';
       }
     } finally {
       await directory.release();
@@ -130,10 +130,9 @@ class JobRun {
       return undefined;
     }
     const number = checkpoint.metadata.checkpoint;
-    const undone = await storage.undoAbove(number);
+    const undone = await storage.adopt(checkpoint);
     if (undone.length > 0)
-      this.#notice(`checkpoints ${undone.join(', ')} are newer than ${number} and are undone; what they made visible stays visible`);
-    storage.continueAbove(number);
+      this.#notice(`checkpoints ${undone.join(', ')} are undone by going on from ${number}; what they made visible stays visible`);
     return checkpoint;
   }
 
@@ -257,6 +256,8 @@ class JobRun {
 
   /** @returns ms until the next attempt. @throws the failure when there is none */
   async #delayAfter(error: unknown, startedMs: number, attempt: Attempt | undefined): Promise<number> {
+    // First: a checkpoint that completed now would promise rows which the sinks are about to discard.
+    await this.#coordinator?.abandon();
     await attempt?.discard();
     const decision = decideRestart({
       strategy: this.#settings.restart,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { nodeFileSystem } from '../../../lib/adapters/embedded/node-file-system.ts';
 import { loadCheckpoint } from '../../../lib/checkpoint/reading.ts';
+import { promisedTransactions } from '../../../lib/checkpoint/redistribute.ts';
 import { loadReservations } from '../../../lib/checkpoint/reservation.ts';
 import { readSubtask } from '../../../lib/checkpoint/restore.ts';
 import { CheckpointStorage } from '../../../lib/checkpoint/storage.ts';
@@ -51,7 +52,7 @@ test('the notes of format 1 are read as they were written', async () => {
   const { checkpoint } = await storage.load({ path: join(frozen, 'chk-7') });
   const abandoned = await storage.abandonedTransactions(checkpoint);
   expect(abandoned.map((t) => [t.checkpoint, t.uid, t.subtask, text(t.transaction)])).toEqual([[8, 'out', 2, 'job/out/2/2/8']]);
-  expect((await storage.promisesOfNewest()).map((t) => text(t.transaction))).toEqual(['job/out/2/2/6', 'job/out/2/2/7']);
+  expect(promisedTransactions(checkpoint!.metadata, 'out').map(text)).toEqual(['job/out/2/2/6', 'job/out/2/2/7']);
   expect([...(await loadReservations(nodeFileSystem, frozen))].map(([stage, splits]) => [stage, [...splits]])).toEqual([
     [0, [['file a', 65_536]]],
   ]);

@@ -516,11 +516,43 @@ describe('going on from a checkpoint', () => {
     expect(await filesBelow(files, '/elsewhere')).toHaveLength(10);
   });
 
-  test('the promises of the newest can be read without loading it', async () => {
+  test('from the beginning: latest means nothing before the new line, which begins above the old numbers, and then the new ones', async () => {
+    const files = memoryFiles();
+    const first = await storageOn(files);
+    await take(first);
+    await take(first);
+    const storage = await storageOn(files, { generation: 2 });
+    await storage.startOver();
+    const next = await storageOn(files, { generation: 3 });
+    expect(await next.load('latest')).toEqual({ checkpoint: undefined, notices: [] });
+    expect((await next.load({ checkpoint: 2 })).checkpoint!.metadata.checkpoint).toBe(2);
+    expect(await take(next, large)).toBe(3);
+    await next.subsume(2);
+    await flip(files, `${path}/chk-3/_metadata`, 20);
+    await expect(next.load('latest'), 'no fall-back to another line').rejects.toMatchObject({ code: 'CHECKPOINT_DAMAGED' });
+    await take(next);
+    await next.subsume(1);
+    expect(await filesBelow(files, path)).toEqual(['chk-4/_metadata', 'numbers']);
+  });
+
+  test('of the old line, by number, makes that the present one again', async () => {
     const storage = await storageOn(memoryFiles());
-    expect(await storage.promisesOfNewest()).toEqual([]);
     await take(storage);
     await take(storage);
-    expect((await storage.promisesOfNewest()).map((t) => [t.uid, text(t.transaction)])).toEqual([['out', 'out/0/2']]);
+    await storage.startOver();
+    await take(storage);
+    expect(await storage.adopt((await storage.load({ checkpoint: 2 })).checkpoint!)).toEqual([3]);
+    expect((await storage.load('latest')).checkpoint!.metadata.checkpoint).toBe(2);
+  });
+
+  test('from the beginning keeps what the old line promised last, and nothing of the new line', async () => {
+    const storage = await storageOn(memoryFiles());
+    expect(await storage.promisesOfOldLine()).toEqual([]);
+    await take(storage);
+    await take(storage);
+    expect(await storage.promisesOfOldLine()).toEqual([]);
+    await storage.startOver();
+    await take(storage);
+    expect((await storage.promisesOfOldLine()).map((t) => [t.uid, text(t.transaction)])).toEqual([['out', 'out/0/2']]);
   });
 });
