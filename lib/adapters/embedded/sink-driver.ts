@@ -1,4 +1,6 @@
 // One sink writer of one subtask: rows go to it after each batch; prepare and commit take turns, so a writer sees them one at a time.
+//   D1  After a `prepare` that failed nothing is prepared any more: the writer may have lost rows, and a later checkpoint, perhaps already
+//       under way, must not complete without them.
 
 import type { Prepared, SinkWriter } from '../../api/sink.ts';
 import type { OperatorSnapshot } from '../../checkpoint/snapshot.ts';
@@ -14,6 +16,7 @@ export class SinkDriver {
   readonly writer: SinkWriter;
   rowsWritten = 0;
   #last: Promise<unknown> = Promise.resolve();
+  #failure: { readonly error: unknown } | undefined;
 
   constructor(uid: string, writer: SinkWriter) {
     this.uid = uid;
@@ -32,15 +35,25 @@ export class SinkDriver {
    */
   prepare(checkpoint: number, announce: (transactions: readonly Uint8Array[]) => Promise<void>): Promise<PrepareOutcome> {
     return this.#inTurn(async () => {
+      if (this.#failure !== undefined) throw this.#failure.error;
       const open = this.writer.announce(checkpoint);
       try {
         if (open.length > 0) await announce(open.map(encodeValue));
       } catch (error) {
         return { kind: 'not-noted', error };
       }
-      const prepared: Prepared = await this.writer.prepare(checkpoint);
+      const prepared = await this.#prepared(checkpoint);
       return { kind: 'prepared', promise: { state: encodeValue(prepared.state), transactions: prepared.transactions.map(encodeValue) } };
     });
+  }
+
+  async #prepared(checkpoint: number): Promise<Prepared> {
+    try {
+      return await this.writer.prepare(checkpoint);
+    } catch (error) {
+      this.#failure = { error };
+      throw error;
+    }
   }
 
   commit(checkpoint: number): Promise<void> {
