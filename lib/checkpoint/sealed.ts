@@ -8,7 +8,7 @@
 import { dirname } from 'node:path';
 import { SluiceError } from '../core/errors.ts';
 import { crc32 } from '../core/hash.ts';
-import type { FileSystem } from '../core/ports.ts';
+import type { FileAppender, FileSystem } from '../core/ports.ts';
 import { temporaryOf } from './layout.ts';
 
 /** The format that this release writes, and the newest that it reads. */
@@ -101,8 +101,7 @@ export function damaged(path: string, why: string, cause?: unknown): SluiceError
 /** Writes a sealed file in place of what had its name (E3); the old one stays until the new one is durable. */
 export async function writeSealed(files: FileSystem, path: string, content: unknown, blob?: Blob): Promise<void> {
   const temporary = temporaryOf(path);
-  await files.removeFile(temporary);
-  const file = await files.createFile(temporary);
+  const file = await createAnew(files, temporary);
   try {
     for (const piece of coalesced(seal(content, blob))) await file.append(piece);
     await file.sync();
@@ -111,6 +110,17 @@ export async function writeSealed(files: FileSystem, path: string, content: unkn
   }
   await files.rename(temporary, path);
   await files.syncDirectory(dirname(path));
+}
+
+/** A name that is taken is left over from a write that failed. */
+async function createAnew(files: FileSystem, path: string): Promise<FileAppender> {
+  try {
+    return await files.createFile(path);
+  } catch (e) {
+    if ((e as { readonly code?: unknown } | null)?.code !== 'EEXIST') throw e;
+    await files.removeFile(path);
+    return files.createFile(path);
+  }
 }
 
 export async function readSealed(files: FileSystem, path: string): Promise<Unsealed> {
