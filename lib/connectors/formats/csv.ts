@@ -1,7 +1,8 @@
 import { SluiceError } from '../../core/errors.ts';
 import { type CsvColumnType, fieldText } from './csv-columns.ts';
 import { CsvDecoder } from './csv-decoder.ts';
-import { type Encoder, type Format, type FormatOptions, recordBytesMaxDefault } from './format.ts';
+import type { Encoder, Format, FormatOptions } from './format.ts';
+import { formatOptions } from './format-checks.ts';
 
 type ColumnTypeOf<V> = V extends string
   ? 'string'
@@ -37,6 +38,7 @@ export interface CsvOptions<T> extends FormatOptions {
  *   does not fit) and `RECORD_TOO_LARGE`; in a sink `VALUE_NOT_ENCODABLE` for a field that is no text, finite number, bigint, boolean, Date or null
  */
 export function csv<T = Record<string, string>>(o: CsvOptions<NoInfer<T>> = {}): Format<T> {
+  const { onError, recordBytesMax } = formatOptions('csv()', o, ['columns', 'header', 'delimiter']);
   const delimiter = o.delimiter ?? ',';
   if (delimiter.length !== 1 || delimiter.charCodeAt(0) > 126 || '"\r\n'.includes(delimiter)) {
     throw invalid(`delimiter ${JSON.stringify(delimiter)} is not one ASCII character other than a quote or a line end`);
@@ -56,8 +58,8 @@ export function csv<T = Record<string, string>>(o: CsvOptions<NoInfer<T>> = {}):
         columns,
         hasHeader: o.header ?? true,
         delimiter,
-        onError: o.onError ?? 'fail',
-        recordBytesMax: o.recordBytesMax ?? recordBytesMaxDefault,
+        onError,
+        recordBytesMax,
         state,
       }),
     createEncoder: () => encoder<T>([...columns.keys()], o.header ?? false, delimiter),

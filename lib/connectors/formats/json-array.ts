@@ -1,6 +1,6 @@
 import { SluiceError } from '../../core/errors.ts';
 import type { Format, FormatOptions } from './format.ts';
-import { recordBytesMaxDefault } from './format.ts';
+import { formatOptions } from './format-checks.ts';
 import { JsonArrayDecoder } from './json-array-decoder.ts';
 
 /**
@@ -11,11 +11,12 @@ import { JsonArrayDecoder } from './json-array-decoder.ts';
  *   that is not one array; `RECORD_TOO_LARGE`. In a sink: `FORMAT_NOT_WRITABLE`, when the job is described
  */
 export function jsonArray<T = unknown>(o: FormatOptions = {}): Format<T> {
+  const { onError, recordBytesMax } = formatOptions('jsonArray()', o);
   return {
     name: 'jsonArray',
     extension: 'json',
     isSplittable: false,
-    createDecoder: (ctx, state) => new JsonArrayDecoder<T>(ctx, o.onError ?? 'fail', o.recordBytesMax ?? recordBytesMaxDefault, state),
+    createDecoder: (ctx, state) => new JsonArrayDecoder<T>(ctx, onError, recordBytesMax, state),
     createEncoder: () => {
       throw new SluiceError('FORMAT_NOT_WRITABLE', {
         message: 'jsonArray() cannot be written: output is made of parts that close at every checkpoint; use ndjson() for the sink',

@@ -1,7 +1,7 @@
 import { SluiceError } from '../../core/errors.ts';
 import { nameOfKind } from '../../core/kinds.ts';
 import type { Format, FormatOptions } from './format.ts';
-import { recordBytesMaxDefault } from './format.ts';
+import { formatOptions } from './format-checks.ts';
 import { LineDecoder } from './line-decoder.ts';
 
 /**
@@ -12,6 +12,7 @@ import { LineDecoder } from './line-decoder.ts';
  *   return at its end, or half of a surrogate pair
  */
 export function lines(o: FormatOptions = {}): Format<string> {
+  const { onError, recordBytesMax } = formatOptions('lines()', o);
   return {
     name: 'lines',
     extension: 'txt',
@@ -20,8 +21,8 @@ export function lines(o: FormatOptions = {}): Format<string> {
       new LineDecoder<string>(ctx, {
         parse: withoutCarriageReturn,
         isBlankRecord: true,
-        onError: o.onError ?? 'fail',
-        recordBytesMax: o.recordBytesMax ?? recordBytesMaxDefault,
+        onError,
+        recordBytesMax,
         hint: 'lines() expects text',
       }),
     createEncoder: () => ({ head: '', encode: encodeLine }),

@@ -1,5 +1,5 @@
 import type { Format, FormatOptions } from './format.ts';
-import { recordBytesMaxDefault } from './format.ts';
+import { formatOptions } from './format-checks.ts';
 import { jsonText } from './json-text.ts';
 import { LineDecoder } from './line-decoder.ts';
 
@@ -11,6 +11,7 @@ import { LineDecoder } from './line-decoder.ts';
  *   and in a sink `VALUE_NOT_ENCODABLE` for what JSON cannot carry: NaN, infinities, Map, Set, bytes, class instances, functions
  */
 export function ndjson<T = unknown>(o: FormatOptions = {}): Format<T> {
+  const { onError, recordBytesMax } = formatOptions('ndjson()', o);
   return {
     name: 'ndjson',
     extension: 'ndjson',
@@ -19,8 +20,8 @@ export function ndjson<T = unknown>(o: FormatOptions = {}): Format<T> {
       new LineDecoder<T>(ctx, {
         parse: JSON.parse as (line: string) => T,
         isBlankRecord: false,
-        onError: o.onError ?? 'fail',
-        recordBytesMax: o.recordBytesMax ?? recordBytesMaxDefault,
+        onError,
+        recordBytesMax,
         hint: 'ndjson() expects one record a line (is this one big array? then use jsonArray())',
       }),
     createEncoder: () => ({ head: '', encode: (row) => `${jsonText(row)}\n` }),

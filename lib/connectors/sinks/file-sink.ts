@@ -1,11 +1,13 @@
 // file-sink.ts is the transactional sink to a directory: what `fileSink` checks, and what an attempt does before its writers open. The
 // writer is file-sink-writer.ts, names and moves are staging-directory.ts.
 
+import { checkOptions } from '../../api/option-checks.ts';
 import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import { createDurableTree } from '../../core/durable-tree.ts';
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Format } from '../formats/format.ts';
+import { checkFormat, checkPath } from '../formats/format-checks.ts';
 import { FileSinkWriter } from './file-sink-writer.ts';
 import { claimStaging, commitParts, emptyStaging, type StagedPart, stagingPath } from './staging-directory.ts';
 
@@ -25,11 +27,14 @@ export interface FileSinkOptions<T> {
  *
  * Without checkpoints the parts appear at the end of the job. The directory must lie on one file system that has hard links.
  *
- * @throws SluiceError at once: `FORMAT_NOT_WRITABLE`, `FILE_SINK_OPTIONS_INVALID`, `DURATION_INVALID`; before the job starts: `OUTPUT_NOT_WRITABLE`;
+ * @throws SluiceError at once: `OPTION_UNKNOWN`, `OPTION_INVALID`, `FORMAT_NOT_WRITABLE`, `FILE_SINK_OPTIONS_INVALID`, `DURATION_INVALID`; before the job starts: `OUTPUT_NOT_WRITABLE`;
  *   while it runs: `VALUE_NOT_ENCODABLE`, `OUTPUT_CONFLICT` when a foreign file has the name of a part, `OUTPUT_TAKEN_OVER` when another run has
  *   taken over the output
  */
 export function fileSink<T>(o: FileSinkOptions<T>): Sink<T> {
+  checkOptions('fileSink()', o, ['path', 'format', 'rollBytes', 'rollEvery']);
+  checkPath('fileSink()', o.path);
+  checkFormat('fileSink()', o.format);
   if (o.path === '') throw invalid('the path is empty');
   if (o.rollBytes !== undefined && !(Number.isSafeInteger(o.rollBytes) && o.rollBytes > 0))
     throw invalid(`rollBytes ${o.rollBytes} is not a whole number of bytes above 0`);

@@ -1,7 +1,9 @@
+import { checkOptions } from '../../api/option-checks.ts';
 import type { Source, SourceContext, Split, SplitPosition, SplitReader } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { formatBytes, KiB, MiB } from '../../core/limits.ts';
 import type { Format } from '../formats/format.ts';
+import { checkFormat, checkPath } from '../formats/format-checks.ts';
 import { DecodingReader } from './decoding-reader.ts';
 import { findInput, type InputFile } from './input-paths.ts';
 
@@ -36,10 +38,13 @@ interface FileSplit extends Split {
  * Reads files once, from the first record to the last. The list of files and their sizes are taken when the job first starts and kept in
  * its checkpoints: files that appear or grow later belong to another run, and one that has shrunk is an error.
  *
- * @throws SluiceError `SPLIT_SIZE_INVALID` at once; `INPUT_NOT_FOUND` before any work starts; while the job runs `INPUT_CHANGED` for a file that is
+ * @throws SluiceError `SPLIT_SIZE_INVALID`, `OPTION_UNKNOWN`, `OPTION_INVALID` at once; `INPUT_NOT_FOUND` before any work starts; while the job runs `INPUT_CHANGED` for a file that is
  *   gone or shorter than it was, and what the format throws
  */
 export function files<T>(o: FilesOptions<T>): Source<T> {
+  checkOptions('files()', o, ['path', 'format', 'splitSize']);
+  checkPath('files()', o.path);
+  checkFormat('files()', o.format);
   const splitBytes = o.splitSize === undefined ? undefined : parseSplitSize(o.splitSize, o.format);
   return {
     kind: 'files',

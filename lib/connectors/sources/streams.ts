@@ -1,7 +1,9 @@
+import { checkOptions } from '../../api/option-checks.ts';
 import type { Source, SourceContext } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { ByteStreams, FileReader } from '../../core/ports.ts';
 import type { Format } from '../formats/format.ts';
+import { checkFormat } from '../formats/format-checks.ts';
 import { DecodingReader } from './decoding-reader.ts';
 
 export interface SocketOptions<T> {
@@ -19,6 +21,8 @@ export interface SocketOptions<T> {
  *   what the format throws
  */
 export function socket<T>(o: SocketOptions<T>): Source<T> {
+  checkOptions('socket()', o, ['host', 'port', 'format']);
+  checkFormat('socket()', o.format);
   if (typeof o.host !== 'string' || o.host === '') throw invalid('host is empty');
   if (!Number.isInteger(o.port) || o.port < 1 || o.port > 65_535) throw invalid(`port ${o.port} is not a whole number from 1 to 65535`);
   const name = `${o.host}:${o.port}`;
@@ -45,6 +49,8 @@ export function socket<T>(o: SocketOptions<T>): Source<T> {
  * @throws SluiceError while the job runs: what the format throws
  */
 export function stdin<T>(o: { readonly format: Format<T> }): Source<T> {
+  checkOptions('stdin()', o, ['format']);
+  checkFormat('stdin()', o.format);
   return streamSource('stdin', 'stdin', o.format, async (streams) => streams.standardInput());
 }
 
