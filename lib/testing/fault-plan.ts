@@ -93,6 +93,8 @@ export class FaultPlan {
     }
     const next = this.#upcoming();
     if (next === undefined || !couldHit(next.kind, call)) return undefined;
+    // Who is asked to end is the newest process, not one that was stopped and left behind.
+    if (next.kind === 'cancel' && call.process !== world.processes.at(-1)) return undefined;
     if (next.at !== undefined && !`${call.method} ${call.place}`.includes(next.at)) {
       if (this.#passedElsewhere++ < (next.after + 10) * patienceFactor) return undefined;
     } else if (this.#passed++ < next.after) return undefined;

@@ -82,6 +82,7 @@ class Scenario {
   readonly #zombies: SimulatedProcess[] = [];
   readonly #parallelisms: number[] = [];
   #runs = 0;
+  #isCancelled = false;
 
   constructor(seed: number, spec: JobSpec, planned: readonly PlannedFault[], keepTrace: boolean) {
     this.#seed = seed;
@@ -149,10 +150,6 @@ class Scenario {
           this.ending = 'finished';
           return end.result;
         }
-        if (this.#spec.checkpoints.cleanup !== 'RETAIN_ON_CANCELLATION') {
-          this.ending = 'cancelled';
-          return undefined;
-        }
       } else if (end.kind === 'failed') {
         this.#world.note(`${run.process.name} failed: ${messageOf(end.error)}`);
         if (this.#faults.touched === run.touchedBefore && !run.isExcused) {
@@ -168,6 +165,11 @@ class Scenario {
       if (run.process.state === 'running') run.process.kill(); // its exit frees its locks
       await this.#pause(this.#random.skewed(2_000)); // somebody has to notice
       await this.auditors.checkClosure(`after ${run.process.name} ${end.kind}`);
+      // Whatever came of it, a job that was asked to end and keeps nothing is not started again: it would begin from the beginning.
+      if (this.#isCancelled && this.#spec.checkpoints.cleanup !== 'RETAIN_ON_CANCELLATION') {
+        this.ending = end.kind === 'ended' ? 'cancelled' : 'given-up';
+        return undefined;
+      }
     }
   }
 
@@ -189,6 +191,9 @@ class Scenario {
       auditors: this.auditors,
       random: this.#random,
       isExcused: takesOver,
+      onCancel: () => {
+        this.#isCancelled = true;
+      },
     });
   }
 
@@ -236,6 +241,7 @@ interface RunSurroundings {
   readonly auditors: Auditors;
   readonly random: SeededRandom;
   readonly isExcused: boolean;
+  readonly onCancel: () => void;
 }
 
 type RunEnd =
@@ -257,7 +263,10 @@ class Run {
     this.touchedBefore = s.faults.touched;
     this.isExcused = s.isExcused;
     const cancel = new AbortController();
-    s.faults.onCancel = () => cancel.abort();
+    s.faults.onCancel = () => {
+      s.onCancel();
+      cancel.abort();
+    };
     const job = buildJob(spec, {
       process,
       target: s.target,
