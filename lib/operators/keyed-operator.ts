@@ -78,18 +78,20 @@ class KeyedOperatorContext extends OperatorContext implements KeyedContext<unkno
   }
 }
 
-/** What runs for one record of one keyed input. */
+/** A method of the user's function that runs for one record of one keyed input; called on the function object. */
 type ElementFunction = (value: unknown, context: never, out: never) => void;
 
 export abstract class KeyedOperator extends Operator {
   readonly backend: KeyedStateBackend;
   protected readonly lifecycle: FunctionLifecycle;
   protected context: KeyedOperatorContext;
+  readonly #function: object;
   readonly #onTimer: OnTimer | undefined;
   #slots = new Int32Array(batchRecordsMax);
 
   constructor(environment: OperatorEnvironment, f: object & { readonly state?: StateShape }) {
     super(environment);
+    this.#function = f;
     this.backend = environment.createKeyedState({
       shape: f.state ?? {},
       operator: environment.uid,
@@ -123,6 +125,7 @@ export abstract class KeyedOperator extends Operator {
     const keys = batch.keys as StateKey[];
     const { backend, output } = this;
     const context = this.context as never;
+    const f = this.#function;
     if (count > this.#slots.length) this.#slots = new Int32Array(count);
     const slots = this.#slots;
     backend.resolve(keys, count, slots);
@@ -132,7 +135,7 @@ export abstract class KeyedOperator extends Operator {
       for (; i < count; i++) {
         backend.select(slots[i] as number);
         if (timestamps !== undefined) output.timestamp = timestamps[i] as number;
-        element(values[i], context, output as never);
+        element.call(f, values[i], context, output as never);
       }
     } catch (error) {
       throw userError(error, this.environment, method, values[i], keyValue(keys[i] as StateKey));
@@ -187,7 +190,7 @@ export class KeyedProcessOperator extends KeyedOperator {
 
   constructor(environment: OperatorEnvironment, f: KeyedProcessFunction<unknown, unknown, StateShape, unknown>) {
     super(environment, f);
-    this.#element = f.processElement.bind(f);
+    this.#element = f.processElement;
   }
 
   process(batch: RecordBatch): void {
@@ -200,7 +203,7 @@ export class CoProcessOperator extends KeyedOperator {
 
   constructor(environment: OperatorEnvironment, f: CoProcessFunction<unknown, unknown, unknown, StateShape, unknown>) {
     super(environment, f);
-    this.#elements = [f.processElement1.bind(f), f.processElement2.bind(f)];
+    this.#elements = [f.processElement1, f.processElement2];
   }
 
   process(batch: RecordBatch, input: 0 | 1): void {
@@ -224,7 +227,7 @@ export class BroadcastProcessOperator extends KeyedOperator {
   ) {
     super(environment, f);
     this.#function = f;
-    this.#element = f.processElement.bind(f);
+    this.#element = f.processElement;
     this.#shape = broadcastState;
     this.#broadcastContext = new OperatorContext(this);
   }

@@ -4,8 +4,8 @@
 
 import { noTimestamp, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
-import { encodedOf, normalizeKey, type StateKey } from '../core/key-codec.ts';
-import { keyGroupOf, subtaskOfKeyGroup } from '../core/key-group.ts';
+import { normalizeKey, type StateKey } from '../core/key-codec.ts';
+import { keyGroupOfKey, subtaskOfKeyGroup } from '../core/key-group.ts';
 import type { Random } from '../core/ports.ts';
 import type { Exchange } from '../graph/plan.ts';
 import { excerpt } from '../operators/operator.ts';
@@ -84,7 +84,7 @@ function hashRoute(request: RouterRequest, selector: (value: unknown) => unknown
     }
     const parts = new Parts(toParallelism);
     for (let j = 0; j < count; j++) {
-      const group = keyGroupOf(encodedOf(keys[j] as StateKey), toMaxParallelism);
+      const group = keyGroupOfKey(keys[j] as StateKey, toMaxParallelism);
       parts.add(subtaskOfKeyGroup(group, toMaxParallelism, toParallelism), batch, j, keys[j]);
     }
     parts.send(send);

@@ -45,15 +45,15 @@ export class TimerIndex {
 
   /** The time of the earliest timer. */
   next(): number | undefined {
-    return this.#timers.first()?.[1].time;
+    return this.#timers.firstValue()?.time;
   }
 
   /** Takes the earliest timer that is due at `now` (inclusive). */
   takeDue(now: number): Timer | undefined {
-    const first = this.#timers.first();
-    if (first === undefined || first[1].time > now) return undefined;
+    const first = this.#timers.firstValue();
+    if (first === undefined || first.time > now) return undefined;
     this.#timers.deleteFirst();
-    return first[1];
+    return first;
   }
 
   snapshot(): ReadonlyCowTree<Timer> {

@@ -48,7 +48,7 @@ export interface AttemptHooks {
 }
 
 export class Attempt {
-  readonly bell = new Bell();
+  readonly bell: Bell = new Bell();
   readonly #plan: Plan;
   readonly #ports: EmbeddedPorts;
   #subtasks: readonly Subtask[] = [];

@@ -46,7 +46,7 @@ export function writeCell(kind: CellKind, image: CellImage, to: ValueWriter): vo
     const tree = image as ReadonlyCowTree<unknown>;
     to.writeVarint(tree.size);
     for (const [key, value] of tree.entries()) {
-      to.writeString(key);
+      to.writeBinaryString(key);
       to.writeValue(value);
     }
   } else {
@@ -64,7 +64,7 @@ export function readCell(kind: CellKind, from: ValueReader, read: (from: ValueRe
   if (kind === 'map') {
     const tree = new CowTree<unknown>();
     for (let left = from.readVarint(); left > 0; left--) {
-      const key = from.readString();
+      const key = from.readBinaryString();
       tree.set(key, read(from));
     }
     return tree;

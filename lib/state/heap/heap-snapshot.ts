@@ -2,7 +2,7 @@
 
 import type { KeyGroupSnapshot } from '../../checkpoint/snapshot.ts';
 import { encodedOf, type StateKey } from '../../core/key-codec.ts';
-import { keyGroupOf } from '../../core/key-group.ts';
+import { keyGroupOfKey } from '../../core/key-group.ts';
 import type { ValueWriter } from '../../core/value-codec.ts';
 import type { RunningSnapshot } from '../backend.ts';
 import { itemTag, newChunk } from '../keyed-format.ts';
@@ -91,19 +91,17 @@ export class HeapSnapshot implements RunningSnapshot {
   }
 
   #beginEntry(slot: number, key: StateKey): ValueWriter {
-    const encoded = encodedOf(key);
-    const chunk = this.#chunkOf(this.#store.groupOf(slot, key, encoded));
+    const chunk = this.#chunkOf(this.#store.groupOf(slot, key));
     chunk.writeByte(itemTag.entry);
-    chunk.writeString(encoded);
+    chunk.writeBinaryString(encodedOf(key));
     return chunk;
   }
 
   #writeTimer(tag: number, timer: Timer): void {
-    const encoded = encodedOf(timer.key);
-    const chunk = this.#chunkOf(keyGroupOf(encoded, this.#store.maxParallelism));
+    const chunk = this.#chunkOf(keyGroupOfKey(timer.key, this.#store.maxParallelism));
     chunk.writeByte(tag);
     chunk.writeValue(timer.time);
-    chunk.writeString(encoded);
+    chunk.writeBinaryString(encodedOf(timer.key));
   }
 
   #chunkOf(group: number): ValueWriter {

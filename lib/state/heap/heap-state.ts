@@ -9,7 +9,7 @@ import type { StateShape } from '../../api/state.ts';
 import type { KeyGroupSnapshot, StateInfo } from '../../checkpoint/snapshot.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { keyOfEncoded, type StateKey } from '../../core/key-codec.ts';
-import { keyGroupOf } from '../../core/key-group.ts';
+import { keyGroupOfKey } from '../../core/key-group.ts';
 import { own } from '../../core/owned.ts';
 import type { ValueReader } from '../../core/value-codec.ts';
 import type { KeyedStateBackend, KeyedStateRequest, RunningSnapshot } from '../backend.ts';
@@ -109,11 +109,11 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   }
 
   /** Key group of the key in a slot; hashed once as long as the slot keeps its key. */
-  groupOf(slot: number, key: StateKey, encoded: string): number {
-    if (this.keys[slot] !== key) return keyGroupOf(encoded, this.maxParallelism);
+  groupOf(slot: number, key: StateKey): number {
+    if (this.keys[slot] !== key) return keyGroupOfKey(key, this.maxParallelism);
     let group = this.#groups[slot] as number;
     if (group < 0) {
-      group = keyGroupOf(encoded, this.maxParallelism);
+      group = keyGroupOfKey(key, this.maxParallelism);
       this.#groups[slot] = group;
     }
     return group;
@@ -139,12 +139,12 @@ export class HeapState implements KeyedStateBackend, SlotStore {
     const tag = reader.readByte();
     if (tag === itemTag.eventTimer || tag === itemTag.processingTimer) {
       const time = reader.readValue() as number;
-      const key = keyOfEncoded(reader.readString());
+      const key = keyOfEncoded(reader.readBinaryString());
       (tag === itemTag.eventTimer ? this.timers.event : this.timers.processing).register(time, key);
       return;
     }
     if (tag !== itemTag.entry) throw damaged(this.operator, `item tag ${tag}`);
-    this.selectKey(keyOfEncoded(reader.readString()));
+    this.selectKey(keyOfEncoded(reader.readBinaryString()));
     for (let index = reader.readVarint(); index > 0; index = reader.readVarint()) {
       const column = columns[index - 1];
       const stored = states[index - 1];
