@@ -19,6 +19,8 @@ export interface Scheduler {
   pick(runnable: number): number;
   /** Called between steps. A promise when the engine has to let I/O completions in, else `undefined`. */
   breathe(): Promise<void> | undefined;
+  /** How many of the next `entries` entries of a snapshot to encode before other work goes on, at least 1; all of them when absent. */
+  slice?(entries: number): number;
 }
 
 export interface FileStat {

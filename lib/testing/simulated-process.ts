@@ -131,6 +131,8 @@ export class SimulatedProcess {
     const random = this.random.fork('scheduler');
     return {
       pick: (runnable) => random.below(runnable),
+      // Few enough that records come between, also where a state has a handful of keys.
+      slice: (entries) => (random.chance(0.6) ? random.between(1, 3) : entries),
       breathe: () => {
         if (this.state !== 'dead' && !random.chance(0.35)) return undefined;
         return this.call('breathe', '', () => {}, random.chance(0.25) ? random.skewed(6) : 0);

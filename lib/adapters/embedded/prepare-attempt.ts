@@ -133,6 +133,7 @@ function servicesOf({ attempt, coordinator, ports }: Preparation, stage: Stage, 
     announce: (checkpoint, uid, transactions) => coordinator.announce(checkpoint, { stage: stage.id, subtask, uid, transactions }),
     checkpointEnded: (checkpoint, { reason, error }) =>
       coordinator.decline(checkpoint, { stage: stage.id, subtask }, error ?? new Error(reason)),
+    slice: (entries) => ports.scheduler.slice?.(entries) ?? entries,
     isSnapshotAsynchronous: backend.kind !== 'memory' || backend.asynchronous,
     idleAfterMs: head?.kind === 'source' ? head.watermarks?.idlenessMs : undefined,
   };

@@ -20,6 +20,8 @@ interface CheckpointServices {
   readonly announce: (checkpoint: number, sink: string, transactions: readonly Uint8Array[]) => Promise<void>;
   readonly checkpointEnded: (checkpoint: number, end: CheckpointEnd) => void;
   readonly isSnapshotAsynchronous: boolean;
+  /** How many of so many state entries to encode now; all of them when absent. */
+  readonly slice?: ((entries: number) => number) | undefined;
 }
 
 interface Running {
@@ -102,7 +104,7 @@ export class SubtaskCheckpoints {
   advance(): void {
     for (const running of this.#running) {
       if (running.isEncoded) continue;
-      running.isEncoded = running.snapshot.advance(entriesPerStep);
+      running.isEncoded = running.snapshot.advance(this.#services.slice?.(entriesPerStep) ?? entriesPerStep);
       this.#storeWhenReady(running);
     }
   }

@@ -26,6 +26,7 @@ export interface SubtaskServices {
   readonly announce: (checkpoint: number, sink: string, transactions: readonly Uint8Array[]) => Promise<void>;
   readonly checkpointEnded: (checkpoint: number, end: CheckpointEnd) => void;
   readonly isSnapshotAsynchronous: boolean;
+  readonly slice?: (entries: number) => number;
   readonly idleAfterMs: number | undefined;
 }
 
