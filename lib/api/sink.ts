@@ -58,10 +58,10 @@ export interface SinkWriter {
   close(): void | Promise<void>;
 }
 
-export declare const element: unique symbol;
 /** Made by `fileSink`, `print` … or by extending `TwoPhaseCommitSink`; given to `stream.sinkTo`. */
 export interface Sink<T> {
-  readonly [element]?: (value: T) => void;
+  /** For the type of the rows only; nobody sets it. */
+  readonly _rows?: (value: T) => void;
   /** For messages and plans, such as `fileSink`. */
   readonly kind: string;
   /** It keeps nothing in checkpoints, so that it needs no uid: `print`. */

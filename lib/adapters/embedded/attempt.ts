@@ -83,6 +83,11 @@ export class Attempt {
     return this.#subtasks.every((subtask) => subtask.hasFinished);
   }
 
+  /** Grows with whatever makes one checkpoint differ from the next. */
+  get news(): number {
+    return this.#subtasks.reduce((sum, subtask) => sum + subtask.news, 0);
+  }
+
   fail(error: unknown): void {
     this.#failure ??= { error };
     this.bell.ring();

@@ -193,6 +193,7 @@ class JobRun {
         injectBarrier: (checkpoint) => attempt.injectBarrier(checkpoint),
         notifyCompleted: (checkpoint) => attempt.completeCheckpoint(checkpoint),
         notifyAborted: (checkpoint) => attempt.abortCheckpoint(checkpoint),
+        news: () => attempt.news,
       },
       memory: this.#memory,
       onEvent: (event) => {

@@ -50,6 +50,8 @@ export class Subtask {
   readonly sinks: ReadonlyMap<number, SinkDriver>;
   readonly checkpoints: SubtaskCheckpoints;
   hasFinished = false;
+  /** Grows with everything but barriers: without growth a checkpoint would hold nothing new. */
+  news = 0;
   readonly #parts: SubtaskParts;
   readonly #services: SubtaskServices;
   #isBlocked = false;
@@ -95,7 +97,7 @@ export class Subtask {
   step(): void {
     this.checkpoints.advance();
     if (this.hasFinished || !this.#outputsHaveRoom()) return;
-    if (this.#timerIsDue()) this.host.fireProcessingTimers(this.#services.now());
+    if (this.#timerIsDue()) this.#fireProcessingTimers();
     else if (this.#pendingWatermark !== undefined) this.#advanceWatermark(this.#pendingWatermark);
     else if (this.#isEnding) this.#finish();
     else if (this.#idlenessIsDue()) this.#goIdle();
@@ -133,6 +135,11 @@ export class Subtask {
     );
   }
 
+  #fireProcessingTimers(): void {
+    this.news += 1;
+    this.host.fireProcessingTimers(this.#services.now());
+  }
+
   #stepSource(source: SourceDriver): void {
     const requested = this.checkpoints.takeRequested();
     if (requested !== undefined) {
@@ -154,6 +161,7 @@ export class Subtask {
       if (polled.kind === 'records') {
         this.#isIdle = false;
         this.#silentSince = undefined;
+        this.news += 1;
         this.host.process(polled.batch, 0);
       }
       this.#pendingWatermark = polled.watermark;
@@ -180,6 +188,7 @@ export class Subtask {
     const { channel, element } = taken;
     switch (element.kind) {
       case 'records':
+        this.news += 1;
         this.#parts.valve.active(channel);
         this.host.process(element.batch, (this.#parts.gate.channels[channel] as Channel).input);
         break;
@@ -221,10 +230,12 @@ export class Subtask {
   }
 
   #advanceWatermark(timestamp: number): void {
+    this.news += 1;
     if (this.host.advanceWatermark(timestamp)) this.#pendingWatermark = undefined;
   }
 
   #finish(): void {
+    this.news += 1;
     this.hasFinished = true;
     this.host.broadcast({ kind: 'end' });
   }

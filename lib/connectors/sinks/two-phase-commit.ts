@@ -1,4 +1,4 @@
-import type { element, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import { TwoPhaseCommitWriter, type TwoPhaseTransaction } from './two-phase-commit-writer.ts';
 
 /** The name of a transaction, unique over restarts, restores and rescales of a job. */
@@ -28,7 +28,8 @@ export interface TransactionId {
  * Give `sinkTo` a factory: `sinkTo(() => new MySink(), { uid })`. All methods but `invoke` may return a promise.
  */
 export abstract class TwoPhaseCommitSink<I, Txn> implements Sink<I> {
-  declare readonly [element]?: (value: I) => void;
+  /** For the type of the rows only. */
+  declare readonly _rows?: (value: I) => void;
 
   get kind(): string {
     return this.constructor.name;

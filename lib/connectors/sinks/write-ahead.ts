@@ -1,4 +1,4 @@
-import type { element, Prepared, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { Prepared, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import type { RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
 
@@ -20,7 +20,8 @@ interface LoggedRows {
  * Give `sinkTo` a factory: `sinkTo(() => new MySink(), { uid })`.
  */
 export abstract class GenericWriteAheadSink<I> implements Sink<I> {
-  declare readonly [element]?: (value: I) => void;
+  /** For the type of the rows only. */
+  declare readonly _rows?: (value: I) => void;
 
   get kind(): string {
     return this.constructor.name;
