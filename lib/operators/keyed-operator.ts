@@ -17,7 +17,14 @@ import { keyValue, type StateKey } from '../core/key-codec.ts';
 import type { KeyedStateBackend } from '../state/backend.ts';
 import type { TimeDomain, TimerIndex } from '../state/timers.ts';
 import { FunctionLifecycle } from './function-lifecycle.ts';
-import { type CheckpointMoment, Operator, type OperatorEnvironment, type OperatorSnapshotInProgress, userError } from './operator.ts';
+import {
+  type CheckpointMoment,
+  Operator,
+  type OperatorEnvironment,
+  type OperatorSnapshotInProgress,
+  refusePromise,
+  userError,
+} from './operator.ts';
 import { OperatorContext } from './process-operator.ts';
 
 type Handles = Readonly<Record<string, unknown>>;
@@ -135,7 +142,8 @@ export abstract class KeyedOperator extends Operator {
       for (; i < count; i++) {
         backend.select(slots[i] as number);
         if (timestamps !== undefined) output.timestamp = timestamps[i] as number;
-        element.call(f, values[i], context, output as never);
+        const result: unknown = element.call(f, values[i], context, output as never);
+        if (result !== undefined) refusePromise(result);
       }
     } catch (error) {
       throw userError(error, this.environment, method, values[i], keyValue(keys[i] as StateKey));
@@ -164,7 +172,8 @@ export abstract class KeyedOperator extends Operator {
       output.timestamp = timer.time;
       context.timeDomain = domain;
       try {
-        this.#onTimer?.(timer.time, context, output);
+        const result: unknown = this.#onTimer?.(timer.time, context, output);
+        if (result !== undefined) refusePromise(result);
       } catch (error) {
         throw userError(error, this.environment, 'onTimer', timer.time, keyValue(timer.key));
       }
@@ -263,7 +272,8 @@ export class BroadcastProcessOperator extends KeyedOperator {
     try {
       for (; i < count; i++) {
         if (timestamps !== undefined) this.output.timestamp = timestamps[i] as number;
-        this.#function.processBroadcastElement(values[i], this.#broadcastContext as never, this.output);
+        const result: unknown = this.#function.processBroadcastElement(values[i], this.#broadcastContext as never, this.output);
+        if (result !== undefined) refusePromise(result);
       }
     } catch (error) {
       throw userError(error, this.environment, 'processBroadcastElement', values[i]);

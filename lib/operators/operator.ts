@@ -112,6 +112,16 @@ export function userError(cause: unknown, environment: OperatorEnvironment, duri
   });
 }
 
+/** A function that is not declared `async` may still give a promise, which is seen only now. Nothing waits for it. */
+export function refusePromise(result: unknown): void {
+  if (typeof (result as PromiseLike<unknown> | null)?.then !== 'function') return;
+  Promise.resolve(result).catch(() => {});
+  throw new SluiceError('FUNCTION_ASYNC', {
+    message: 'it gave a promise, but records are handled without waiting; read ahead in a source, or write through a sink',
+    next: 'fix-the-job',
+  });
+}
+
 export function excerpt(value: unknown): string {
   let text: string | undefined;
   try {

@@ -4,7 +4,14 @@ import type { Context, OutputTag, ProcessFunction, RuntimeContext } from '../api
 import type { OperatorRestore } from '../checkpoint/snapshot.ts';
 import { noTimestamp, type RecordBatch } from '../core/batch.ts';
 import { FunctionLifecycle } from './function-lifecycle.ts';
-import { type CheckpointMoment, Operator, type OperatorEnvironment, type OperatorSnapshotInProgress, userError } from './operator.ts';
+import {
+  type CheckpointMoment,
+  Operator,
+  type OperatorEnvironment,
+  type OperatorSnapshotInProgress,
+  refusePromise,
+  userError,
+} from './operator.ts';
 
 /** The context of every kind of process function; keyed ones add to it. */
 export class OperatorContext implements Context {
@@ -61,7 +68,8 @@ export class ProcessOperator extends Operator {
     try {
       for (; i < count; i++) {
         if (timestamps !== undefined) output.timestamp = timestamps[i] as number;
-        f.processElement(values[i], context, output);
+        const result: unknown = f.processElement(values[i], context, output);
+        if (result !== undefined) refusePromise(result);
       }
     } catch (error) {
       throw userError(error, this.environment, 'processElement', values[i]);
