@@ -33,7 +33,8 @@ export class OperatorListState implements ListState<unknown>, Snapshotting {
   }
 
   addAll(values: Iterable<unknown>): void {
-    for (const value of values) this.add(value);
+    const owned = Array.from(values, (value) => own(value, this.#place));
+    for (const value of owned) this.#items.push(value);
   }
 
   update(values: Iterable<unknown>): void {
