@@ -173,8 +173,8 @@ export class World {
     }
     const fault = this.faults?.strike(call, this);
     if (fault === 'put-off') return;
-    this.#calls.splice(this.#calls.indexOf(call), 1);
-    if (fault === 'gone') return;
+    if (fault === 'gone') return; // with all calls of its process
+    this.#calls.splice(at, 1);
     this.note(
       `${this.steps} ${this.now - worldBeginsAt} ${call.process.name} ${call.method} ${call.place}${fault === undefined ? '' : ` ! ${fault.kind}`}`,
     );

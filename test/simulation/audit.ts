@@ -205,7 +205,7 @@ export class Auditors {
       this.fail(`no checkpoint is to be kept, but there is ${metadata.join(', ')}`);
     if (metadata.length > this.#spec.checkpoints.numRetained && isCleanupSure)
       this.fail(`${metadata.length} checkpoints are kept, ${this.#spec.checkpoints.numRetained} are to be`);
-    if (!isCleanupSure) return;
+    if (!isCleanupSure || retained === 'some') return; // who died has not cleaned up, and nobody came after
     for (const path of disk.walk(checkpointDirectory)) {
       const chk = /^(.*\/chk-\d+)\//.exec(path)?.[1];
       if (chk !== undefined && !metadata.includes(`${chk}/_metadata`)) this.fail(`left over: ${path}`);
