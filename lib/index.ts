@@ -64,7 +64,16 @@ export type { BroadcastConnectedStream, BroadcastStream, ConnectedStreams, DataS
 export { WatermarkStrategy } from './api/watermark.ts';
 export { type TimeWindow, TumblingEventTimeWindows, type WindowAssigner, type WindowedStream } from './api/window.ts';
 export { type CsvOptions, csv } from './connectors/formats/csv.ts';
-export type { Decoder, DecoderContext, Encoder, Format, FormatOptions, MalformedRecord, OnError } from './connectors/formats/format.ts';
+export type {
+  Decoder,
+  DecoderContext,
+  Encoder,
+  Format,
+  FormatOptions,
+  InputWindow,
+  MalformedRecord,
+  OnError,
+} from './connectors/formats/format.ts';
 export { jsonArray } from './connectors/formats/json-array.ts';
 export { lines } from './connectors/formats/lines.ts';
 export { ndjson } from './connectors/formats/ndjson.ts';

@@ -8,7 +8,6 @@
 import type { OutputTag } from '../../api/functions.ts';
 import type { SourceOutput } from '../../api/source.ts';
 import { MiB } from '../../core/limits.ts';
-import type { ByteWindow } from './byte-window.ts';
 
 /** What a source does with a record that cannot be read: fail the job, leave it out and count it, or send it to a side output. */
 export type OnError = 'fail' | 'skip' | OutputTag<MalformedRecord>;
@@ -42,9 +41,30 @@ export interface DecoderContext {
   countSkipped(): void;
 }
 
+/**
+ * The bytes of an input that are in memory and not read yet. The reader appends at the end, the decoder moves `start`.
+ * Its class is byte-window.ts; declared here without a type of Node's, so that a job needs no `@types/node` to compile.
+ */
+export interface InputWindow {
+  readonly bytes: Uint8Array;
+  start: number;
+  /** Place of `bytes[0]` in the input. */
+  readonly base: number;
+  /** Number of the line that holds `start`, from 1. */
+  line: number;
+  /** No bytes follow after `bytes`. */
+  readonly isLast: boolean;
+  /** `more`: the decoder stopped because it had handed out enough; `dry`: it needs more bytes; `ended`: nothing follows. */
+  status: 'more' | 'dry' | 'ended';
+  /** Every byte in the window is below 128. */
+  readonly isAscii: boolean;
+  /** Records that begin at this place of the input or behind it are not ours. */
+  readonly limit: number;
+}
+
 export interface Decoder<T> {
   /** Adds at most `max` records at `out.values[out.count++]`, moves the window past them and sets its `status`; returns how many. */
-  decode(window: ByteWindow, out: SourceOutput<T>, max: number): number;
+  decode(window: InputWindow, out: SourceOutput<T>, max: number): number;
   /** Plain data that a later decoder needs besides the place in the bytes; `undefined` when nothing. */
   readonly state: unknown;
 }
