@@ -22,6 +22,7 @@ export class FunctionLifecycle {
   readonly #function: LifecycleFunction;
   readonly #environment: OperatorEnvironment;
   #state: OperatorState | undefined;
+  #isOpen = false;
 
   constructor(f: object, environment: OperatorEnvironment) {
     this.#function = f as LifecycleFunction;
@@ -40,6 +41,7 @@ export class FunctionLifecycle {
     const context: RuntimeContext = { subtask, metrics, accumulator: accumulator as RuntimeContext['accumulator'] };
     const isRestored = restore !== undefined;
     const f = this.#function;
+    this.#isOpen = true; // also when opening fails half way: then there is something to close
     if (f.initializeState !== undefined) {
       const operatorState = {
         getListState: (name: string) => state.list(name, 'split'),
@@ -66,7 +68,9 @@ export class FunctionLifecycle {
   }
 
   async close(): Promise<void> {
-    await this.#function.close?.();
+    if (!this.#isOpen) return;
+    this.#isOpen = false;
+    await this.#callAsync('close', () => this.#function.close?.());
   }
 
   #call<R>(method: string, f: () => R): R {

@@ -138,8 +138,17 @@ export class OperatorHost {
     return new HostSnapshot(this.stage.id, this.subtask, operators);
   }
 
+  /** @throws the first error, once every operator has been closed */
   async close(): Promise<void> {
-    for (const operator of this.operators) await operator.close();
+    const errors: unknown[] = [];
+    for (const operator of this.operators) {
+      try {
+        await operator.close();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw errors[0];
   }
 
   #run(index: number, batch: RecordBatch, input: 0 | 1): void {

@@ -1,6 +1,7 @@
 // Puts the subtasks of an attempt together: hosts, channels between them, source drivers and sink writers.
 //   M1  Inputs are checked (enumerated) and sinks settled before any user function opens.
-//   M2  A channel exists exactly for the pairs of subtasks that routing can reach.
+//   M2  When one subtask cannot be opened, whatever was opened before it is given up.
+//   M3  A channel exists exactly for the pairs of subtasks that routing can reach.
 
 import type { Sink, SinkContext, SinkWriterContext } from '../../api/sink.ts';
 import type { Source, SourceContext, Split } from '../../api/source.ts';
@@ -15,6 +16,7 @@ import { reachableTargets } from '../../runtime/routing.ts';
 import { WatermarkValve } from '../../runtime/watermarks.ts';
 import type { KeyedStateFactory } from '../../state/backend.ts';
 import { Channel } from './channel.ts';
+import { type Discardable, discardAll } from './discard.ts';
 import { InputGate } from './input-gate.ts';
 import type { EmbeddedPorts } from './run-types.ts';
 import { SinkDriver } from './sink-driver.ts';
@@ -55,9 +57,15 @@ export async function assemble(assembly: Assembly): Promise<Assembled> {
   await recoverSinks(assembly, sinks);
   const channels = new ChannelTable(plan);
   const subtasks: Subtask[] = [];
-  for (const stage of plan.stages) {
-    for (let index = 0; index < stage.parallelism; index++)
-      subtasks.push(await assembleSubtask(assembly, stage, index, { channels, splits, sinks }));
+  const opened: Discardable[] = [];
+  try {
+    for (const stage of plan.stages) {
+      for (let index = 0; index < stage.parallelism; index++)
+        subtasks.push(await assembleSubtask(assembly, stage, index, { channels, splits, sinks, opened }));
+    }
+  } catch (error) {
+    await discardAll(opened);
+    throw error;
   }
   return { subtasks, tidy: () => tidySinks(assembly, sinks) };
 }
@@ -74,9 +82,11 @@ interface Shared {
   /** By stage. */
   readonly splits: ReadonlyMap<number, readonly Split[]>;
   readonly sinks: SinkTable;
+  readonly opened: Discardable[];
 }
 
-async function assembleSubtask(assembly: Assembly, stage: Stage, subtask: number, { channels, splits, sinks }: Shared): Promise<Subtask> {
+async function assembleSubtask(assembly: Assembly, stage: Stage, subtask: number, shared: Shared): Promise<Subtask> {
+  const { channels, splits, sinks, opened } = shared;
   const { plan, ports, createKeyedState } = assembly;
   const services = assembly.servicesOf(stage, subtask);
   const restore = assembly.restoreOf(stage.id, subtask);
@@ -91,13 +101,16 @@ async function assembleSubtask(assembly: Assembly, stage: Stage, subtask: number
     now: services.now,
     restore,
   });
+  const writers = new Map<number, SinkDriver>();
+  opened.push({ host, sinks: writers, source: undefined }); // a source opens with its first record
   await host.open();
   const inputs = channels.inputsOf(stage, subtask);
   const alignment = new Alignment(inputs.length, assembly.isAligned);
-  const writers = new Map<number, SinkDriver>();
   for (const operator of stage.operators) {
     if (operator.node.operator.kind !== 'sink') continue;
-    writers.set(operator.index, await openWriter(assembly, stage, operator, subtask, sinks, restore));
+    const driver = createWriter(assembly, stage, operator, subtask, sinks, restore);
+    writers.set(operator.index, driver);
+    await driver.writer.open();
   }
   const source = createSourceDriver(assembly, stage, subtask, host, splits.get(stage.id) ?? []);
   return new Subtask(
@@ -250,14 +263,14 @@ async function tidySinks(assembly: Assembly, sinks: SinkTable): Promise<void> {
   for (const [uid, [first]] of sinks) await first?.finish?.(sinkContext(assembly, uid));
 }
 
-async function openWriter(
+function createWriter(
   assembly: Assembly,
   stage: Stage,
   { uid }: PlannedOperator,
   subtask: number,
   sinks: SinkTable,
   restore: SubtaskRestore | undefined,
-): Promise<SinkDriver> {
+): SinkDriver {
   const restored = restore?.operators.find((operator) => operator.uid === uid);
   const context: SinkWriterContext = {
     ...sinkContext(assembly, uid),
@@ -267,7 +280,5 @@ async function openWriter(
     restoredStates: restored?.sinkStates.map(decodeValue) ?? [],
   };
   const sink = sinks.get(uid)?.[subtask] as Sink<unknown>;
-  const writer = sink.createWriter(context);
-  await writer.open();
-  return new SinkDriver(uid, writer);
+  return new SinkDriver(uid, sink.createWriter(context));
 }

@@ -7,6 +7,7 @@
 import type { Plan } from '../../graph/plan.ts';
 import { accumulatorResults } from '../../runtime/accumulators.ts';
 import type { Assembled } from './assemble.ts';
+import { discardAll } from './discard.ts';
 import type { EmbeddedPorts } from './run-types.ts';
 import type { Subtask } from './subtask.ts';
 
@@ -145,20 +146,30 @@ export class Attempt {
 
   /** Gives up what is open; never rejects. */
   async discard(): Promise<void> {
-    for (const subtask of this.#subtasks) {
-      for (const sink of subtask.sinks.values()) await ignoreFailure(() => sink.writer.discard());
-      await ignoreFailure(() => subtask.source?.close());
-      await ignoreFailure(() => subtask.host.close());
-    }
+    await discardAll(this.#subtasks);
   }
 
+  /** Closes everything. @throws the first error, once all have been closed */
   async close(): Promise<void> {
-    for (const subtask of this.#subtasks) {
-      for (const sink of subtask.sinks.values()) await sink.writer.close();
-      await subtask.source?.close();
-      await subtask.host.close();
+    const closing = this.#subtasks.flatMap(({ sinks, source, host }) => [
+      ...Array.from(
+        sinks.values(),
+        ({ writer }) =>
+          () =>
+            writer.close(),
+      ),
+      () => source?.close(),
+      () => host.close(),
+    ]);
+    const errors: unknown[] = [];
+    for (const close of [...closing, this.#tidy]) {
+      try {
+        await close();
+      } catch (error) {
+        errors.push(error);
+      }
     }
-    await this.#tidy();
+    if (errors.length > 0) throw errors[0];
   }
 
   accumulators(): Record<string, unknown> {
@@ -184,13 +195,5 @@ export class Attempt {
     let next = Number.POSITIVE_INFINITY;
     for (const subtask of this.#subtasks) next = Math.min(next, subtask.nextWakeAt() ?? next);
     return next - this.#ports.clock.now();
-  }
-}
-
-async function ignoreFailure(f: () => unknown): Promise<void> {
-  try {
-    await f();
-  } catch {
-    // The attempt has failed already; its first error is the one to tell.
   }
 }

@@ -279,6 +279,7 @@ class JobRun {
 
   async #isCancelledDuring(delayMs: number): Promise<boolean> {
     const { cancel } = this.#request;
+    if (cancel?.aborted === true) return true;
     const sleep = this.#ports.clock.sleep(delayMs);
     const stopListening = onAbort(cancel, sleep.cancel);
     await sleep.done;

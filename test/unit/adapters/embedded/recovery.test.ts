@@ -1,0 +1,455 @@
+// What a run does after something failed: limits, restarts, damaged checkpoints, other parallelisms.
+
+import { describe, expect, test } from 'vitest';
+import {
+  type Collector,
+  collect,
+  count,
+  defineJob,
+  type Env,
+  FsStateBackend,
+  type InitializeContext,
+  type Job,
+  type ListState,
+  MemoryStateBackend,
+  mapState,
+  RestartStrategies,
+  type RestartStrategy,
+  TumblingEventTimeWindows,
+  valueState,
+  WatermarkStrategy,
+} from '../../../../lib/index.ts';
+import type { SimulatedProcess } from '../../../../lib/testing/index.ts';
+import { Engine, eventsOf, kinds } from '../../../support/engine.ts';
+import { at, timedSource } from '../../../support/timed-source.ts';
+
+const retained = { externalizedCleanup: 'RETAIN_ON_CANCELLATION' } as const;
+
+/** Counts per key; rows are `key count`. Each key has some more bytes of state. */
+function counting(env: Env, rows: { at: number; value: string }[], pad = 0) {
+  return env
+    .fromSource(timedSource<string>({ a: rows }), { uid: 'in' })
+    .keyBy((k) => k)
+    .process({
+      state: { n: valueState<number>({ default: () => 0 }), pad: valueState<string>() },
+      processElement(k, ctx, out: Collector<string>) {
+        ctx.state.pad.update('x'.repeat(pad));
+        ctx.state.n.update(ctx.state.n.value() + 1);
+        out.collect(`${k} ${ctx.state.n.value()}`);
+      },
+    })
+    .uid('count');
+}
+
+describe('MemoryStateBackend', () => {
+  test('fails a checkpoint above its limit by state, operator, size and limit, and the last one below stays usable', async () => {
+    const engine = new Engine();
+    const job = (limit: number): Job =>
+      defineJob('limit', (env) => {
+        env.setStateBackend(new MemoryStateBackend(limit));
+        env.setRestartStrategy(RestartStrategies.none());
+        env.enableCheckpointing('100 ms', retained);
+        env
+          .fromSource(timedSource<string>({ a: [...at(0, 'small'), ...at(300, 'x'.repeat(5_000)), ...at(600, 'end')] }), { uid: 'in' })
+          .keyBy(() => 'all')
+          .process({
+            state: { basket: mapState<string, number>() },
+            processElement: (v: string, ctx, _out: Collector<string>) => ctx.state.basket.put(v, 1),
+          })
+          .uid('baskets');
+      });
+    const { error, events } = await engine.run(job(2_048));
+    expect(error).toMatchObject({
+      message: expect.stringMatching(/state basket of operator baskets has 4\.9 KiB .* the limit .* is 2 KiB/),
+    });
+    expect(eventsOf(events, 'checkpoint-completed')).toHaveLength(1);
+    expect(await engine.completed('limit')).toEqual([1]);
+    const again = await engine.finish(job(100_000), { from: 'latest' });
+    expect(eventsOf(again.events, 'started')[0]?.restored).toBe(1);
+    expect(again.result.recordsIn).toBe(2);
+  });
+});
+
+describe('restart strategies', () => {
+  /** A job that fails at its second record, for ever or some times. */
+  function failing(strategy: RestartStrategy | undefined, times = Number.POSITIVE_INFINITY, isCheckpointed = true): Job {
+    let failures = 0;
+    return defineJob('failing', (env) => {
+      if (isCheckpointed) env.enableCheckpointing('50 ms', retained);
+      if (strategy !== undefined) env.setRestartStrategy(strategy);
+      env
+        .fromSource(timedSource<number>({ a: [...at(0, 1), ...at(10, 2)] }), { uid: 'in' })
+        .map((n) => {
+          if (n === 2 && failures++ < times) throw new Error(`failure ${failures}`);
+          return n;
+        })
+        .sinkTo(collect(), { uid: 'out' });
+    });
+  }
+
+  test('none: the first failure fails the job, with the record and the operator in the error', async () => {
+    const engine = new Engine();
+    const { error, events } = await engine.run(failing(RestartStrategies.none()));
+    expect(error).toMatchObject({
+      code: 'USER_FUNCTION_FAILED',
+      message: expect.stringMatching(/^map of .* failed: failure 1; record 2$/),
+    });
+    expect(kinds(events)).not.toContain('restarting');
+  });
+
+  test('by default: none without checkpoints, else three times after a second', async () => {
+    const without = await new Engine().run(failing(undefined, 1, false));
+    expect(without.error).toMatchObject({ code: 'USER_FUNCTION_FAILED' });
+    const withThem = await new Engine().run(failing(undefined));
+    expect(eventsOf(withThem.events, 'restarting').map(({ attempt, delayMs }) => [attempt, delayMs])).toEqual([
+      [1, 1_000],
+      [2, 1_000],
+      [3, 1_000],
+    ]);
+    expect(withThem.error).toMatchObject({ message: expect.stringContaining('failure 4') });
+  });
+
+  test('fixedDelay: so many times, each after its delay, and then the last failure is the job’s', async () => {
+    const engine = new Engine();
+    const { error, events } = await engine.run(failing(RestartStrategies.fixedDelay({ attempts: 2, delay: '5 s' })));
+    expect(eventsOf(events, 'restarting').map(({ delayMs }) => delayMs)).toEqual([5_000, 5_000]);
+    expect(eventsOf(events, 'restarting')[0]?.error).toMatchObject({ message: expect.stringContaining('failure 1') });
+    expect(error).toMatchObject({ message: expect.stringContaining('failure 3') });
+    expect(engine.now).toBeGreaterThanOrEqual(10_000);
+  });
+
+  test('failureRate: gives up when failures are too dense', async () => {
+    const dense = RestartStrategies.failureRate({ maxFailures: 2, interval: '1 min', delay: '1 s' });
+    expect(eventsOf((await new Engine().run(failing(dense))).events, 'restarting')).toHaveLength(2);
+    const sparse = RestartStrategies.failureRate({ maxFailures: 2, interval: '1 s', delay: '2 s' });
+    const { events, result } = await new Engine().run(failing(sparse, 8));
+    expect(eventsOf(events, 'restarting')).toHaveLength(8);
+    expect(result?.state).toBe('finished');
+  });
+
+  test('exponentialDelay: delays grow up to the longest', async () => {
+    const strategy = RestartStrategies.exponentialDelay({ initial: '1 s', max: '10 s', multiplier: 2, jitter: 0 });
+    const { events, result } = await new Engine().run(failing(strategy, 6));
+    expect(eventsOf(events, 'restarting').map(({ delayMs }) => delayMs)).toEqual([1_000, 2_000, 4_000, 8_000, 10_000, 10_000]);
+    expect(result?.state).toBe('finished');
+  });
+
+  test('a cancel ends the wait for the next attempt, also when it came with the failure', async () => {
+    const strategy = RestartStrategies.fixedDelay({ attempts: 3, delay: '1 h' });
+    for (const afterMs of [0, 5_000]) {
+      const engine = new Engine();
+      const { result } = await engine.run(failing(strategy), {
+        on(event, started) {
+          if (event.kind !== 'restarting') return;
+          if (afterMs === 0) started.cancel();
+          else engine.world.alarm(afterMs, () => started.cancel());
+        },
+      });
+      expect(result?.state).toBe('cancelled');
+      expect(engine.now).toBeLessThan(10_000);
+    }
+  });
+
+  test('every function that was opened is closed when an attempt fails, also when opening another one failed', async () => {
+    const log: string[] = [];
+    let mayOpen = false;
+    const job = defineJob('closing', (env) => {
+      env.setParallelism(2);
+      env.setRestartStrategy(RestartStrategies.fixedDelay({ attempts: 1, delay: '1 s' }));
+      env
+        .fromSequence(0, 1, { uid: 'in' })
+        .rebalance()
+        .process(() => {
+          let index = -1;
+          return {
+            open(ctx) {
+              index = ctx.subtask.index;
+              if (index === 1 && !mayOpen) throw new Error('not yet');
+              log.push(`open ${index}`);
+            },
+            close: () => void log.push(`close ${index}`),
+            processElement(_n: number, _ctx, _out: Collector<number>) {},
+          };
+        })
+        .uid('p');
+    });
+    await new Engine().finish(job, {
+      on(event) {
+        if (event.kind === 'restarting') {
+          expect(event.error).toMatchObject({ message: expect.stringMatching(/^open of .* \(p\) failed: not yet$/) });
+          mayOpen = true;
+        }
+      },
+    });
+    expect(log.filter((line) => line.startsWith('open')).length).toBe(3);
+    const times = (line: string): number => log.filter((other) => other === line).length;
+    expect([times('open 0'), times('close 0'), times('open 1')]).toEqual([2, 2, 1]);
+  });
+});
+
+test('a function that cannot be closed is told by its name, after all others were closed', async () => {
+  const closed: string[] = [];
+  const out = collect<number>();
+  const job = defineJob('closing', (env) => {
+    const rows = env.fromSequence(1, 3, { uid: 'in' });
+    for (const uid of ['a', 'b', 'c']) {
+      rows
+        .process(() => ({
+          close() {
+            closed.push(uid);
+            if (uid === 'a') throw new Error('stuck');
+          },
+          processElement: (n: number, _ctx, into: Collector<number>) => into.collect(n),
+        }))
+        .uid(uid)
+        .sinkTo(out, { uid: `out-${uid}` });
+    }
+  });
+  const { error } = await new Engine().run(job);
+  expect(error).toMatchObject({ code: 'USER_FUNCTION_FAILED', message: expect.stringMatching(/^close of .* \(a\) failed: stuck$/) });
+  expect(closed.toSorted()).toEqual(['a', 'b', 'c']);
+  expect(out.rows).toHaveLength(9);
+});
+
+describe('restores', () => {
+  /** Runs until the checkpoint `n` has completed and a bit longer, and kills. */
+  async function killAfter(engine: Engine, job: Job | ((process: SimulatedProcess) => Job), n: number, parallelism: number): Promise<void> {
+    const { wasKilled } = await engine.run(job, {
+      parallelism,
+      on(event, { process }) {
+        if (event.kind === 'checkpoint-completed' && event.checkpoint === n) engine.world.alarm(30, () => process.kill());
+      },
+    });
+    expect(wasKilled).toBe(true);
+  }
+
+  test('the newest checkpoint is damaged: the one before is used, and that is said', async () => {
+    for (const file of ['_metadata', 'state']) {
+      const engine = new Engine();
+      const out = collect<string>();
+      const job = defineJob('damaged', (env) => {
+        env.setStateBackend(new FsStateBackend('file:///home/.sluice'));
+        env.enableCheckpointing('100 ms', { ...retained, numRetained: 2 });
+        counting(env, [...at(0, 'k'), ...at(150, 'k'), ...at(250, 'k'), ...at(5_000, 'k')], 300_000).sinkTo(out, { uid: 'out' });
+      });
+      await killAfter(engine, job, 3, 1);
+      const [newest, older] = await engine.completed('damaged');
+      const attempt = await engine.attemptOf('damaged');
+      const directory = engine.disk.list(attempt).find(({ name }) => Number(/\d+$/.exec(name)?.[0]) === newest)?.name;
+      const names = engine.disk.list(`${attempt}/${directory}`).map(({ name }) => name);
+      const name = file === '_metadata' ? file : names.find((other) => other !== '_metadata');
+      const node = engine.disk.file(`${attempt}/${directory}/${name}`, 'damage');
+      const byte = node.bytes[node.length - 9] as number;
+      node.bytes[node.length - 9] = byte ^ 1;
+      const { events } = await engine.finish(job, { from: 'latest' });
+      expect(eventsOf(events, 'started')[0]?.restored).toBe(older);
+      expect(
+        eventsOf(events, 'notice')
+          .map(({ message }) => message)
+          .join('\n'),
+      ).toMatch(new RegExp(`checkpoint ${older} is used instead`));
+      expect(out.rows.at(-1)).toBe('k 4');
+    }
+  });
+
+  test('by path, and again by the same path when the attempt fails before its first checkpoint', async () => {
+    const engine = new Engine();
+    const out = collect<string>();
+    let throws = 0;
+    const job = defineJob('by-path', (env) => {
+      env.enableCheckpointing('100 ms', { ...retained, numRetained: 3 });
+      env.setRestartStrategy(RestartStrategies.fixedDelay({ attempts: 2, delay: '10 ms' }));
+      counting(env, [...at(0, 'k'), ...at(150, 'k'), ...at(250, 'k'), ...at(1_000, 'k')])
+        .map((row) => {
+          if (throws-- > 0) throw new Error('early');
+          return row;
+        })
+        .sinkTo(out, { uid: 'out' });
+    });
+    await killAfter(engine, job, 3, 1);
+    const attempt = await engine.attemptOf('by-path');
+    const first = engine.disk.list(attempt).find(({ name }) => /\b0*1$/.test(name))?.name;
+    throws = 1;
+    const { events } = await engine.finish(job, { from: `${attempt}/${first}` });
+    expect(eventsOf(events, 'started').map(({ restored }) => restored)).toEqual([1, 1]);
+    expect(out.rows.at(-1)).toBe('k 4');
+    expect(eventsOf(events, 'checkpoint-completed').every(({ checkpoint }) => checkpoint > 3)).toBe(true);
+  });
+
+  test('list state is dealt out evenly and in order, union state goes to everyone, broadcast state is the same everywhere', async () => {
+    for (const [before, after] of [
+      [1, 3],
+      [3, 2],
+      [2, 2],
+      [4, 1],
+    ] as const) {
+      const engine = new Engine(before * 10 + after);
+      const restored: { index: number; split: readonly unknown[]; union: readonly unknown[]; broadcast: unknown[] }[] = [];
+      const job = (process: SimulatedProcess): Job =>
+        defineJob('lists', (env) => {
+          env.enableCheckpointing('100 ms', retained);
+          env
+            .fromSource(timedSource<number>({ a: [...at(0, ...Array.from({ length: 10 }, (_, i) => i)), ...at(2_000, -1)] }), { uid: 'in' })
+            .rebalance()
+            .process(() => {
+              let split: ListState<number>;
+              let union: ListState<number>;
+              let index = 0;
+              const own: number[] = [];
+              return {
+                initializeState(ctx: InitializeContext) {
+                  index = ctx.subtask.index;
+                  split = ctx.operatorState.getListState<number>('split');
+                  union = ctx.operatorState.getUnionListState<number>('union');
+                  const broadcast = ctx.operatorState.getBroadcastState<string, number>('broadcast');
+                  if (ctx.isRestored && process.name === 'run-2')
+                    restored.push({ index, split: split.get(), union: union.get(), broadcast: [...broadcast.entries()] });
+                  own.push(...split.get());
+                  broadcast.put('all', 1);
+                },
+                snapshotState() {
+                  split.update(own);
+                  union.update(own);
+                },
+                processElement(n: number, _ctx, _out: Collector<number>) {
+                  if (n >= 0) own.push(n);
+                },
+              };
+            })
+            .uid('p');
+        });
+      await killAfter(engine, job, 1, before);
+      await engine.finish(job, { from: 'latest', parallelism: after });
+      expect(restored.map(({ index }) => index).toSorted()).toEqual(Array.from({ length: after }, (_, i) => i));
+      const inOrder = restored.toSorted((a, b) => a.index - b.index).flatMap(({ split }) => split);
+      // Round robin from the first subtask on: old subtask i had i, i + p, i + 2p …
+      const stored = Array.from({ length: before }, (_, i) =>
+        Array.from({ length: 10 }, (__, n) => n).filter((n) => n % before === i),
+      ).flat();
+      expect(inOrder).toEqual(stored);
+      const sizes = restored.map(({ split }) => split.length);
+      expect(Math.max(...sizes) - Math.min(...sizes)).toBeLessThanOrEqual(1);
+      for (const { union, broadcast } of restored) {
+        expect(union).toEqual(stored);
+        expect(broadcast).toEqual([['all', 1]]);
+      }
+    }
+  });
+
+  test('broadcast rules apply on every subtask after a restore at another parallelism', async () => {
+    for (const [before, after] of [
+      [1, 4],
+      [3, 2],
+    ] as const) {
+      const engine = new Engine(before);
+      const out = collect<string>();
+      const users = Array.from({ length: 40 }, (_, i) => `u${i}`);
+      const job = defineJob('rules', (env) => {
+        env.enableCheckpointing('100 ms', retained);
+        const orders = env.fromSource(timedSource<string>({ a: at(1_000, ...users) }), { uid: 'orders' });
+        const rules = env.fromSource(timedSource<string>({ a: at(0, 'one', 'two') }, { endsAt: 2_000 }), { uid: 'rules' });
+        orders
+          .keyBy((user) => user)
+          .connect(rules.broadcast({ rules: mapState<string, number>() }))
+          .process({
+            processElement(user, ctx, into: Collector<string>) {
+              into.collect(`${user} ${[...ctx.broadcast.rules.keys()].join()}`);
+            },
+            processBroadcastElement: (rule, ctx) => ctx.broadcast.rules.put(rule, 1),
+          })
+          .uid('over')
+          .sinkTo(out, { uid: 'out' });
+      });
+      await killAfter(engine, job, 1, before);
+      expect(out.rows).toEqual([]);
+      await engine.finish(job, { from: 'latest', parallelism: after });
+      expect(out.rows.toSorted()).toEqual(users.map((user) => `${user} one,two`).toSorted());
+    }
+  });
+
+  test('accumulators count each record once over restarts and another parallelism, whichever subtask names them', async () => {
+    const engine = new Engine();
+    const job = defineJob('accumulators', (env) => {
+      env.enableCheckpointing('100 ms', retained);
+      env
+        .fromSource(timedSource<string>({ a: [...at(0, 'a', 'b', 'c', 'd'), ...at(1_000, 'z')] }), { uid: 'in' })
+        .keyBy((k) => k)
+        .process({ processElement: (_k: string, ctx, _out: Collector<string>) => ctx.accumulator('rows', count()).add(1) })
+        .uid('p');
+    });
+    await killAfter(engine, job, 1, 2);
+    const { result } = await engine.finish(job, { from: 'latest', parallelism: 7 });
+    expect(result.accumulators).toEqual({ rows: 5 });
+  });
+
+  test('lateness is judged after a restore as it would have been without one', async () => {
+    interface Row {
+      readonly t: number;
+    }
+    const rows = (isLate: boolean): { at: number; value: Row }[] => [
+      ...Array.from({ length: 1_024 }, (_, i) => ({ at: 0, value: { t: i } })),
+      ...(isLate ? at(1_000, { t: 5 }, { t: 1_500 }) : []),
+    ];
+    for (const where of ['source', 'stream'] as const) {
+      for (const isKilled of [false, true]) {
+        const engine = new Engine();
+        const out = collect<string>();
+        const strategy = WatermarkStrategy.forMonotonousTimestamps<Row>().withTimestamps((r) => r.t);
+        const job = defineJob('late', (env) => {
+          env.enableCheckpointing('100 ms', retained);
+          const source = timedSource<Row>({ a: rows(true) }, { isEager: where === 'source' });
+          const stream =
+            where === 'source'
+              ? env.fromSource(source, { uid: 'in', watermarks: strategy })
+              : env.fromSource(source, { uid: 'in' }).assignTimestampsAndWatermarks(strategy).uid('stamp');
+          stream
+            .keyBy(() => 'all')
+            .window(TumblingEventTimeWindows.of('100 ms'))
+            .aggregate(count(), (_k, w, [n]) => `${w.start}:${n}`)
+            .uid('windows')
+            .sinkTo(out, { uid: 'out' });
+        });
+        if (isKilled) await killAfter(engine, job, 1, 1);
+        const { result } = await engine.finish(job, isKilled ? { from: 'latest' } : {});
+        expect(result.counters, `${where} ${isKilled}`).toEqual({ 'windows.numLateRecordsDropped': 1 });
+        expect(out.rows, `${where} ${isKilled}`).toEqual([...Array.from({ length: 10 }, (_, i) => `${i * 100}:100`), '1000:24', '1500:1']);
+      }
+    }
+  });
+});
+
+describe('AT_LEAST_ONCE', () => {
+  test('loses nothing over a failure, and is exact without one', async () => {
+    for (const fails of [false, true]) {
+      const out = collect<string>();
+      let throws = fails;
+      const job = defineJob('at-least-once', (env) => {
+        env.setParallelism(2);
+        env.enableCheckpointing('50 ms', { mode: 'AT_LEAST_ONCE', ...retained });
+        const splits = Object.fromEntries(
+          ['a', 'b', 'c'].map((id) => [id, Array.from({ length: 60 }, (_, i) => ({ at: i * 7, value: `${id}${i}` }))]),
+        );
+        env
+          .fromSource(timedSource<string>(splits), { uid: 'in' })
+          .keyBy((v) => v.slice(1))
+          .process({
+            state: { n: valueState<number>({ default: () => 0 }) },
+            processElement(v, ctx, into: Collector<string>) {
+              if (v === 'b40' && throws) {
+                throws = false;
+                throw new Error('once');
+              }
+              ctx.state.n.update(ctx.state.n.value() + 1);
+              into.collect(v);
+            },
+          })
+          .uid('p')
+          .sinkTo(out, { uid: 'out' });
+      });
+      const { events } = await new Engine(6).finish(job);
+      expect(eventsOf(events, 'restarting')).toHaveLength(fails ? 1 : 0);
+      expect(new Set(out.rows).size).toBe(180);
+      if (!fails) expect(out.rows).toHaveLength(180);
+    }
+  });
+});
