@@ -70,7 +70,11 @@ class CollectWriter implements SinkWriter {
 
   prepare(checkpoint: number): Prepared {
     if (this.#rows.length > 0) {
-      this.#pending.push({ name: `${this.#ctx.generation}/${this.#ctx.subtask}/${checkpoint}`, checkpoint, rows: this.#rows });
+      this.#pending.push({
+        name: [this.#ctx.uid, this.#ctx.generation, this.#ctx.subtask, checkpoint].join('/'),
+        checkpoint,
+        rows: this.#rows,
+      });
       this.#rows = [];
     }
     return { state: undefined, transactions: [...this.#pending] };
