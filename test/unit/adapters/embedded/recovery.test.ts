@@ -11,10 +11,13 @@ import {
   type InitializeContext,
   type Job,
   type ListState,
+  listState,
   MemoryStateBackend,
   mapState,
   RestartStrategies,
   type RestartStrategy,
+  reducingState,
+  type StateShape,
   TumblingEventTimeWindows,
   valueState,
   WatermarkStrategy,
@@ -222,6 +225,39 @@ describe('restores', () => {
     });
     expect(wasKilled).toBe(true);
   }
+
+  test('what a checkpoint holds and the job cannot take is told at once, not after restarts that would meet it again; on demand it is dropped', async () => {
+    const engine = new Engine();
+    const job = (shape: StateShape, o: { uid?: string; maxParallelism?: number } = {}): Job =>
+      defineJob('evolved', (env) => {
+        env.enableCheckpointing('100 ms', retained);
+        if (o.maxParallelism !== undefined) env.setMaxParallelism(o.maxParallelism);
+        env
+          .fromSource(timedSource<string>({ a: [...at(0, 'k'), ...at(1_000, 'k')] }), { uid: 'in' })
+          .keyBy((k) => k)
+          .process({
+            state: shape,
+            processElement(_k: string, ctx, _out: Collector<string>) {
+              for (const state of Object.values(ctx.state)) (state as ListState<number>).add(1);
+            },
+          })
+          .uid(o.uid ?? 'p');
+      });
+    await killAfter(engine, job({ a: listState<number>(), b: listState<number>() }), 1, 1);
+    for (const [changed, code] of [
+      [job({ a: listState<number>() }), 'STATE_WITHOUT_OPERATOR'],
+      [job({ a: listState<number>(), b: listState<number>() }, { uid: 'other' }), 'STATE_WITHOUT_OPERATOR'],
+      [job({ a: listState<number>(), b: reducingState<number>(Math.max) }), 'STATE_INCOMPATIBLE'],
+      [job({ a: listState<number>(), b: listState<number>() }, { maxParallelism: 64 }), 'MAX_PARALLELISM_CHANGED'],
+    ] as const) {
+      const { error, events } = await engine.run(changed, { from: 'latest' });
+      expect(error).toMatchObject({ code });
+      expect(eventsOf(events, 'restarting')).toEqual([]);
+    }
+    const { events, result } = await engine.finish(job({ a: listState<number>() }), { from: 'latest', allowNonRestoredState: true });
+    expect(result.recordsIn).toBe(1);
+    expect(eventsOf(events, 'notice').map(({ message }) => message)).toEqual([expect.stringContaining("'b' of 'p'")]);
+  });
 
   test('the newest checkpoint is damaged: the one before is used, and that is said', async () => {
     for (const file of ['_metadata', 'state']) {
