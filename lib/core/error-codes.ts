@@ -66,7 +66,6 @@ export const errorCodes = {
   CHECKPOINT_DAMAGED: 'a checkpoint does not have the bytes that were written',
   CHECKPOINT_FAILED: 'a checkpoint could not be completed',
   CHECKPOINT_GIVEN_UP: 'a checkpoint was aborted before its state was stored',
-  CHECKPOINT_INCOMPATIBLE: 'a checkpoint cannot be restored by this job',
   CHECKPOINT_NOT_FOUND: 'there is no completed checkpoint at this place',
   CHECKPOINT_OF_ANOTHER_JOB: 'a checkpoint was taken by a job of another name',
   DATA_DAMAGED: 'stored bytes are not what any version writes',
