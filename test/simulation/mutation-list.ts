@@ -74,11 +74,11 @@ export const mutations: readonly Mutation[] = [
     'if (!time.isIdle && (minimum === Number.POSITIVE_INFINITY || time.watermark > minimum)) minimum = time.watermark;',
   ),
   one(
-    'barrier-before-records',
+    'barrier-overtakes',
     'a snapshot holds what came before the barrier',
-    'adapters/embedded/subtask.ts',
-    "    this.host.broadcast({ kind: 'barrier', checkpoint });\n    this.#blockWhile(prepared);",
-    "    if (prepared === undefined) this.host.broadcast({ kind: 'barrier', checkpoint });\n    this.#blockWhile(prepared?.then(() => this.host.broadcast({ kind: 'barrier', checkpoint })));",
+    'adapters/embedded/channel.ts',
+    '    this.#elements.push(element);\n',
+    "    if (element.kind === 'barrier') this.#elements.splice(this.#first, 0, element);\n    else this.#elements.push(element);\n",
   ),
   // Sources
   one(
@@ -171,8 +171,8 @@ export const mutations: readonly Mutation[] = [
     'promises-not-kept',
     'a restore commits what its checkpoint promises',
     'checkpoint/redistribute.ts',
-    'export function promisedTransactions(checkpoint: CheckpointMetadata, uid: string): readonly Uint8Array[] {',
-    'export function promisedTransactions(checkpoint: CheckpointMetadata, uid: string): readonly Uint8Array[] {\n  if (uid !== undefined) return [];',
+    'export function transactionsOf(checkpoint: CheckpointMetadata): readonly SinkTransaction[] {\n',
+    'export function transactionsOf(checkpoint: CheckpointMetadata): readonly SinkTransaction[] {\n  if (checkpoint.checkpoint > 0) return [];\n',
   ),
   one(
     'prepare-after-failure',

@@ -24,6 +24,8 @@ const { values } = parseArgs({
   },
 });
 
+const seedMsMax = 120_000; // of real time; the longest takes a few seconds
+
 /** What a worker sends for each seed. */
 export type Verdict = Omit<Outcome, 'trace' | 'told'>;
 
@@ -46,6 +48,11 @@ async function one(seed: number): Promise<void> {
   process.exitCode = outcome.failures.length > 0 ? 1 : 0;
 }
 
+function hung(seed: number): Verdict {
+  const failures = [`I8: nothing was heard of it for ${seedMsMax / 1_000} s of real time`];
+  return { seed, failures, traceHash: 0, steps: 0, planned: [], struck: [], runs: 0, completed: 0, ending: 'stuck' };
+}
+
 async function range(from: number, count: number): Promise<void> {
   const begin = performance.now();
   const seeds = [...new Set([...(values['first-failure'] ? [] : knownSeeds()), ...Array.from({ length: count }, (_, i) => from + i)])];
@@ -55,8 +62,10 @@ async function range(from: number, count: number): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     let busy = 0;
     for (let i = 0; i < Number(values.workers); i++) {
-      const worker = new Worker(new URL('./sim-worker.ts', import.meta.url));
+      let worker = new Worker(new URL('./sim-worker.ts', import.meta.url));
+      let watchdog: NodeJS.Timeout | undefined;
       const give = (): void => {
+        clearTimeout(watchdog);
         const seed = seeds[next];
         if (seed === undefined) {
           void worker.terminate();
@@ -64,17 +73,28 @@ async function range(from: number, count: number): Promise<void> {
           return;
         }
         next++;
+        // Steps are counted by the world; an engine that never gives control back has to be ended from outside.
+        watchdog = setTimeout(() => {
+          void worker.terminate();
+          worker = new Worker(new URL('./sim-worker.ts', import.meta.url));
+          listen();
+          hear(hung(seed));
+        }, seedMsMax);
         worker.postMessage(seed);
       };
-      worker.on('message', (verdict: Verdict) => {
+      const hear = (verdict: Verdict): void => {
         verdicts.push(verdict);
         if (verdict.failures.length > 0) {
           console.log(`seed ${verdict.seed} fails: ${verdict.failures[0]}\n  npm run sim -- --seed ${verdict.seed}`);
           if (values['first-failure']) next = seeds.length;
         } else if (isTty && verdicts.length % 100 === 0) console.log(`${verdicts.length} of ${seeds.length} seeds`);
         give();
-      });
-      worker.on('error', reject);
+      };
+      const listen = (): void => {
+        worker.on('message', hear);
+        worker.on('error', reject);
+      };
+      listen();
       busy++;
       give();
     }
