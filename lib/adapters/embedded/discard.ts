@@ -13,7 +13,7 @@ export interface Discardable {
 /** Never rejects: whoever calls it has an error already, and the first one is the one to tell. */
 export async function discardAll(subtasks: Iterable<Discardable>): Promise<void> {
   for (const { host, sinks, source } of subtasks) {
-    for (const sink of sinks.values()) await ignoreFailure(() => sink.writer.discard());
+    for (const sink of sinks.values()) await ignoreFailure(() => sink.discard());
     await ignoreFailure(() => source?.close());
     await ignoreFailure(() => host.close());
   }

@@ -1,4 +1,5 @@
-// One sink writer of one subtask: rows go to it after each batch; prepare and commit take turns, so a writer sees them one at a time.
+// One sink writer of one subtask: rows go to it after each batch; prepare and commit take turns, so a writer sees them one at a time, and
+// `discard` only when nothing is under way.
 //   D1  After a `prepare` that failed nothing is prepared any more: the writer may have lost rows, and a later checkpoint, perhaps already
 //       under way, must not complete without them.
 
@@ -26,7 +27,9 @@ export class SinkDriver {
   /** A promise when the writer needs time before more rows. */
   write(rows: RecordBatch): void | Promise<void> {
     this.rowsWritten += rows.count;
-    return this.writer.write(rows);
+    const writing = this.writer.write(rows);
+    if (writing !== undefined) this.#last = Promise.allSettled([this.#last, writing]);
+    return writing;
   }
 
   /**
@@ -58,6 +61,11 @@ export class SinkDriver {
 
   commit(checkpoint: number): Promise<void> {
     return this.#inTurn(async () => this.writer.commit(checkpoint));
+  }
+
+  /** Waits for what is under way: a transaction that is prepared after it was aborted would stay with the target for ever. */
+  discard(): Promise<void> {
+    return this.#inTurn(async () => this.writer.discard());
   }
 
   #inTurn<R>(f: () => Promise<R>): Promise<R> {

@@ -24,6 +24,7 @@ import {
 } from '../../../../lib/index.ts';
 import type { SimulatedProcess } from '../../../../lib/testing/index.ts';
 import { Engine, eventsOf, kinds } from '../../../support/engine.ts';
+import { RecordedTarget } from '../../../support/recorded-target.ts';
 import { at, timedSource } from '../../../support/timed-source.ts';
 
 const retained = { externalizedCleanup: 'RETAIN_ON_CANCELLATION' } as const;
@@ -188,6 +189,35 @@ describe('restart strategies', () => {
     const times = (line: string): number => log.filter((other) => other === line).length;
     expect([times('open 0'), times('close 0'), times('open 1')]).toEqual([2, 2, 1]);
   });
+});
+
+test('an attempt that fails while a sink prepares is given up when that is over, so that nothing is prepared after it was aborted', async () => {
+  const target = new RecordedTarget();
+  let isFirst = true;
+  const job = defineJob('preparing', (env) => {
+    env.enableCheckpointing('100 ms', retained);
+    env.setRestartStrategy(RestartStrategies.fixedDelay({ attempts: 1, delay: '10 ms' }));
+    const rows = env.fromSource(timedSource<number>({ a: [...at(0, 1, 2), ...at(300, 3)] }), { uid: 'in' });
+    rows.rebalance().sinkTo(
+      target.sink({
+        async before(what, _name, { clock }) {
+          if (what === 'preCommit' && isFirst) await clock.sleep(1_000).done;
+        },
+      }),
+      { uid: 'out' },
+    );
+    rows.rebalance().process({
+      processElement(n: number, _ctx, _out: Collector<number>) {
+        if (n !== 3 || !isFirst) return;
+        isFirst = false;
+        throw new Error('once');
+      },
+    });
+  });
+  const { events } = await new Engine().finish(job);
+  expect(eventsOf(events, 'restarting')).toHaveLength(1);
+  expect(target.visible).toEqual([1, 2, 3]);
+  expect([...target.prepared.keys()]).toEqual([]);
 });
 
 test('a function that cannot be closed is told by its name, after all others were closed', async () => {
