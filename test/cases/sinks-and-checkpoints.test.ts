@@ -1,11 +1,23 @@
 // Cases of sinks and checkpoints, through the engine: what is visible, and when, whatever happens between a barrier and its completion.
 
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test } from 'vitest';
 import { type Collector, collect, defineJob, GenericWriteAheadSink, type Job, RestartStrategies, valueState } from '../../lib/index.ts';
 import type { SimulatedProcess } from '../../lib/testing/index.ts';
 import { Engine, eventsOf, rootOf } from '../support/engine.ts';
 import { RecordedTarget } from '../support/recorded-target.ts';
 import { at, timedSource } from '../support/timed-source.ts';
+
+const targets: RecordedTarget[] = [];
+
+function newTarget(): RecordedTarget {
+  const target = new RecordedTarget();
+  targets.push(target);
+  return target;
+}
+
+afterEach(() => {
+  for (const { violations } of targets.splice(0)) expect(violations).toEqual([]);
+});
 
 const tolerant = { tolerableFailures: 100, externalizedCleanup: 'RETAIN_ON_CANCELLATION' } as const;
 
@@ -14,7 +26,7 @@ describe('an aborted checkpoint', () => {
   const updates = timedSource<string>({ a: [...at(0, 'K=1'), ...at(150, 'K=2'), ...at(4_000, 'K=3')] });
 
   test('C05: two-phase commit: the rows of an aborted checkpoint appear with the next one, in order, once', async () => {
-    const target = new RecordedTarget();
+    const target = newTarget();
     let isFirst = true;
     const job = defineJob('c05', (env) => {
       env.enableCheckpointing('100 ms', { ...tolerant, timeout: '500 ms' });
@@ -70,7 +82,7 @@ describe('an aborted checkpoint', () => {
   ])(
     'C06: a record handled after the sink had prepared for an aborted checkpoint belongs to the next; %s',
     async (_, tolerableFailures) => {
-      const target = new RecordedTarget();
+      const target = newTarget();
       let declines = 1;
       const job = defineJob('c06', (env) => {
         env.enableCheckpointing('100 ms', { ...tolerant, tolerableFailures });
@@ -101,7 +113,7 @@ describe('an aborted checkpoint', () => {
   );
 
   test('C10: everyone releases it, the next one completes, and nothing of it is left to be restored', async () => {
-    const target = new RecordedTarget();
+    const target = newTarget();
     let isFirst = true;
     const job = defineJob('c10', (env) => {
       env.setParallelism(3);
@@ -146,7 +158,7 @@ describe('an aborted checkpoint', () => {
   });
 
   test('C11: what arrives of it later neither completes the next one nor brings it back', async () => {
-    const target = new RecordedTarget();
+    const target = newTarget();
     const finished: string[] = [];
     let slow = 1;
     const job = defineJob('c11', (env) => {
@@ -179,7 +191,7 @@ describe('an aborted checkpoint', () => {
 describe('a completed checkpoint', () => {
   test('C07: its promises are kept from the checkpoint alone when every process died before the first commit', async () => {
     for (const parallelism of [1, 2]) {
-      const target = new RecordedTarget();
+      const target = newTarget();
       const engine = new Engine(parallelism);
       const job = (process: SimulatedProcess): Job =>
         defineJob('c07', (env) => {
@@ -205,7 +217,7 @@ describe('a completed checkpoint', () => {
   });
 
   test('C07: also when it was the last one, of a job that had finished but for its commits', async () => {
-    const target = new RecordedTarget();
+    const target = newTarget();
     const engine = new Engine();
     const job = (process: SimulatedProcess): Job =>
       defineJob('c07', (env) => {
@@ -258,7 +270,7 @@ describe('a completed checkpoint', () => {
 
   test('C57: rows of two attempts are never mixed, although the job depends on chance and on its clock', async () => {
     for (const seed of [1, 2, 3]) {
-      const target = new RecordedTarget();
+      const target = newTarget();
       const engine = new Engine(seed);
       let attempts = 0;
       let throwsAt = 7_000;
@@ -305,7 +317,7 @@ describe('a completed checkpoint', () => {
 describe('the clock', () => {
   test('C53: jumps of a process’s clock change the speed and no result', async () => {
     for (const jump of [1_500, -1_500, 600_000, -30_000]) {
-      const target = new RecordedTarget();
+      const target = newTarget();
       const engine = new Engine(9);
       let hasJumped = false;
       const { events } = await engine.finish((process) =>
@@ -329,7 +341,7 @@ describe('the clock', () => {
   });
 
   test('C56: of two processes at one directory one is refused, and what the other writes is one line', async () => {
-    const target = new RecordedTarget();
+    const target = newTarget();
     const engine = new Engine();
     const job = defineJob('c56', (env) => {
       env.enableCheckpointing('50 ms', tolerant);

@@ -19,27 +19,34 @@ export class RecordedTarget {
   readonly prepared: Map<string, readonly unknown[]> = new Map();
   readonly committed: string[] = [];
   readonly aborted: string[] = [];
+  /** What a real target would have let happen, to everybody's harm. */
+  readonly violations: string[] = [];
   /** In order of commit. */
   readonly visible: unknown[] = [];
 
   prepare(name: string, rows: readonly unknown[]): void {
-    if (this.committed.includes(name) || this.aborted.includes(name)) throw new Error(`${name} is prepared after it was decided`);
+    if (this.committed.includes(name) || this.aborted.includes(name)) throw this.#violated(`${name} is prepared after it was decided`);
     this.prepared.set(name, [...rows]);
   }
 
   commit(name: string): void {
     if (this.committed.includes(name)) return;
     const rows = this.prepared.get(name);
-    if (rows === undefined) throw new Error(`${name} is committed and was never prepared`);
+    if (rows === undefined) throw this.#violated(`${name} is committed and was never prepared`);
     this.prepared.delete(name);
     this.committed.push(name);
     this.visible.push(...rows);
   }
 
   abort(name: string): void {
-    if (this.committed.includes(name)) throw new Error(`${name} is aborted after it was committed`);
+    if (this.committed.includes(name)) throw this.#violated(`${name} is aborted after it was committed`);
     this.prepared.delete(name);
     if (!this.aborted.includes(name)) this.aborted.push(name);
+  }
+
+  #violated(how: string): Error {
+    this.violations.push(how);
+    return new Error(how);
   }
 
   /** @param through  the process that writes: each call is one of its calls to the outside, which its death cuts off */

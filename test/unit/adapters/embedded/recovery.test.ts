@@ -197,7 +197,7 @@ test('an attempt that fails while a sink prepares is given up when that is over,
   const job = defineJob('preparing', (env) => {
     env.enableCheckpointing('100 ms', retained);
     env.setRestartStrategy(RestartStrategies.fixedDelay({ attempts: 1, delay: '10 ms' }));
-    const rows = env.fromSource(timedSource<number>({ a: [...at(0, 1, 2), ...at(300, 3)] }), { uid: 'in' });
+    const rows = env.fromSource(timedSource<number>({ a: [...at(0, 1, 2), ...at(300, 3), ...at(3_000, 4)] }), { uid: 'in' });
     rows.rebalance().sinkTo(
       target.sink({
         async before(what, _name, { clock }) {
@@ -216,7 +216,8 @@ test('an attempt that fails while a sink prepares is given up when that is over,
   });
   const { events } = await new Engine().finish(job);
   expect(eventsOf(events, 'restarting')).toHaveLength(1);
-  expect(target.visible).toEqual([1, 2, 3]);
+  expect(target.visible).toEqual([1, 2, 3, 4]);
+  expect(target.violations).toEqual([]);
   expect([...target.prepared.keys()]).toEqual([]);
 });
 
