@@ -6,6 +6,7 @@
 import type { Prepared, SinkWriter } from '../../api/sink.ts';
 import type { OperatorSnapshot } from '../../checkpoint/snapshot.ts';
 import type { RecordBatch } from '../../core/batch.ts';
+import { isSluiceError, SluiceError } from '../../core/errors.ts';
 import { encodeValue } from '../../core/value-codec.ts';
 
 export type PrepareOutcome =
@@ -27,9 +28,17 @@ export class SinkDriver {
   /** A promise when the writer needs time before more rows. */
   write(rows: RecordBatch): void | Promise<void> {
     this.rowsWritten += rows.count;
-    const writing = this.writer.write(rows);
-    if (writing !== undefined) this.#last = Promise.allSettled([this.#last, writing]);
-    return writing;
+    let writing: void | Promise<void>;
+    try {
+      writing = this.writer.write(rows);
+    } catch (error) {
+      throw this.#failed('write', error);
+    }
+    if (writing === undefined) return undefined;
+    this.#last = Promise.allSettled([this.#last, writing]);
+    return writing.catch((error: unknown) => {
+      throw this.#failed('write', error);
+    });
   }
 
   /**
@@ -53,7 +62,8 @@ export class SinkDriver {
   async #prepared(checkpoint: number): Promise<Prepared> {
     try {
       return await this.writer.prepare(checkpoint);
-    } catch (error) {
+    } catch (cause) {
+      const error = this.#failed('prepare', cause);
       this.#failure = { error };
       throw error;
     }
@@ -66,6 +76,13 @@ export class SinkDriver {
   /** Waits for what is under way: a transaction that is prepared after it was aborted would stay with the target for ever. */
   discard(): Promise<void> {
     return this.#inTurn(async () => this.writer.discard());
+  }
+
+  /** What a sink throws is told with its uid; a sink that tells more itself is left alone. */
+  #failed(method: string, cause: unknown): unknown {
+    if (isSluiceError(cause)) return cause;
+    const message = `${method} of sink ${this.uid} failed: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return new SluiceError('USER_FUNCTION_FAILED', { message, next: 'try-again', cause, operator: this.uid });
   }
 
   #inTurn<R>(f: () => Promise<R>): Promise<R> {

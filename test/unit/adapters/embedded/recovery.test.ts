@@ -19,6 +19,7 @@ import {
   reducingState,
   type StateShape,
   TumblingEventTimeWindows,
+  TwoPhaseCommitSink,
   valueState,
   WatermarkStrategy,
 } from '../../../../lib/index.ts';
@@ -99,6 +100,34 @@ describe('restart strategies', () => {
       message: expect.stringMatching(/^map of .* failed: failure 1; record 2$/),
     });
     expect(kinds(events)).not.toContain('restarting');
+  });
+
+  test('none: what a sink throws is told with its uid, whichever of its methods it was', async () => {
+    for (const method of ['invoke', 'flush', 'preCommit'] as const) {
+      class Broken extends TwoPhaseCommitSink<number, { n: number }> {
+        override beginTransaction = (): { n: number } => ({ n: 0 });
+        override invoke(): void {
+          if (method === 'invoke') throw new TypeError('broken');
+        }
+        override flush(): Promise<void> {
+          return method === 'flush' ? Promise.reject(new Error('broken')) : Promise.resolve();
+        }
+        override async preCommit(): Promise<void> {
+          if (method === 'preCommit') throw new Error('broken');
+        }
+        override commit(): void {}
+        override abort(): void {}
+      }
+      const job = defineJob('broken', (env) => {
+        env.setRestartStrategy(RestartStrategies.none());
+        env.fromSequence(0, 20_000, { uid: 'in' }).sinkTo(() => new Broken(), { uid: 'target' });
+      });
+      const { error } = await new Engine().run(job);
+      expect(error).toMatchObject({
+        code: 'USER_FUNCTION_FAILED',
+        message: `${method === 'preCommit' ? 'prepare' : 'write'} of sink target failed: broken`,
+      });
+    }
   });
 
   test('by default: none without checkpoints, else three times after a second', async () => {
