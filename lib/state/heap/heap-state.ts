@@ -154,7 +154,7 @@ export class HeapState implements KeyedStateBackend, SlotStore {
         readCell(cellKindOf(stored.kind), reader, (from) => from.readStored());
         continue;
       }
-      column.cells[this.current] = readCell(column.kind, reader, readerOf(column, stored.version));
+      column.cells[this.current] = readCell(column.kind, reader, readerOf(column, stored.version, this.operator));
     }
   }
 
@@ -227,9 +227,23 @@ function cellKindOf(stateKind: string): CellKind {
   return stateKind === 'list' || stateKind === 'map' ? stateKind : 'single';
 }
 
-function readerOf({ info, migrate }: Column, storedVersion: number): (from: ValueReader) => unknown {
-  if (migrate === undefined || storedVersion === info.version) return (from) => from.readStored();
-  return (from) => own(migrate(from.readValue(), storedVersion));
+function readerOf({ info, migrate }: Column, storedVersion: number, operator: string): (from: ValueReader) => unknown {
+  if (storedVersion === info.version) return (from) => from.readStored();
+  const place = `state ${info.name} of ${operator}`;
+  const details = { operator, state: info.name };
+  if (migrate === undefined) {
+    const message = `${place} has version ${info.version} and no migrate, and the checkpoint holds it in version ${storedVersion}`;
+    throw new SluiceError('STATE_INCOMPATIBLE', { message, next: 'fix-the-job', ...details });
+  }
+  return (from) => {
+    const old = from.readValue();
+    try {
+      return own(migrate(old, storedVersion), place);
+    } catch (cause) {
+      const message = `migrate of ${place} failed from version ${storedVersion}: ${cause instanceof Error ? cause.message : String(cause)}`;
+      throw new SluiceError('USER_FUNCTION_FAILED', { message, next: 'fix-the-job', cause, ...details });
+    }
+  };
 }
 
 function damaged(operator: string, what: string): SluiceError {

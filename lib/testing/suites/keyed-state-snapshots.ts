@@ -218,6 +218,36 @@ export function restores(rule: Rule): void {
   });
 }
 
+export function evolution(rule: Rule): void {
+  const restored = (create: KeyedStateFactory, declared: StateShape): void => {
+    const old = new Bench(create, { v: valueState<number>({ version: 1 }) });
+    old.batch(['a'], (s) => (s as unknown as { v: ValueState<number> }).v.update(1));
+    new Bench(create, declared).backend.restore(old.backend.states, old.snapshot());
+  };
+
+  rule('a version that changed without migrate is refused by the names of state and operator and both versions', (create) => {
+    assert.throws(
+      () => restored(create, { v: valueState<number>({ version: 2 }) }),
+      /state v of op has version 2 and no migrate.* version 1/,
+    );
+  });
+
+  rule('what migrate throws, or gives that cannot be stored, is told by the names of state and operator', (create) => {
+    const failing = (): number => {
+      throw new Error('boom');
+    };
+    assert.throws(
+      () => restored(create, { v: valueState<number>({ version: 2, migrate: failing }) }),
+      /migrate of state v of op failed from version 1: boom/,
+    );
+    const wrong = (): unknown => () => {};
+    assert.throws(
+      () => restored(create, { v: valueState<unknown>({ version: 2, migrate: wrong }) }),
+      /migrate of state v of op failed from version 1: /,
+    );
+  });
+}
+
 export function timers(rule: Rule): void {
   const taken = (b: Bench, domain: 'event' | 'processing', now: number): [number, unknown][] => {
     const all: [number, unknown][] = [];

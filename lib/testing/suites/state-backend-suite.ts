@@ -4,7 +4,7 @@
 import type { KeyedStateFactory } from '../../state/backend.ts';
 import type { SuiteRunner } from './file-system-suite.ts';
 import type { Rule } from './keyed-state-bench.ts';
-import { concurrentSnapshots, restores, snapshots, timers } from './keyed-state-snapshots.ts';
+import { concurrentSnapshots, evolution, restores, snapshots, timers } from './keyed-state-snapshots.ts';
 import { keys, kindsOfState, maps, ownership } from './keyed-state-values.ts';
 
 export interface StateBackendUnderTest {
@@ -35,6 +35,7 @@ export function stateBackendSuite(name: string, runner: SuiteRunner, make: () =>
     snapshots(rule);
     concurrentSnapshots(rule);
     restores(rule);
+    evolution(rule);
     timers(rule);
   });
 }
