@@ -165,7 +165,7 @@ export class SourceDriver {
     split.largest = this.#generator?.largest ?? noWatermark;
     if (reader.hasEnded) {
       split.hasEnded = true;
-      void reader.close();
+      void closeRead(reader);
       this.#reader = undefined;
       this.#current += 1;
     }
@@ -201,6 +201,15 @@ export class SourceDriver {
 
   #newOutput(): SourceOutput<unknown> {
     return { values: [], count: 0, side: (tag, value) => void this.#aside.push({ tag: tag.id, value }) };
+  }
+}
+
+/** All of it has been read, so that it cannot be closed is nobody's trouble. */
+async function closeRead(reader: SplitReader<unknown>): Promise<void> {
+  try {
+    await reader.close();
+  } catch {
+    // See above.
   }
 }
 
