@@ -55,7 +55,12 @@ export type OperatorSpec =
       readonly create: () => BroadcastProcessFunction<unknown, unknown, unknown, StateShape, StateShape, unknown>;
       readonly broadcastState: StateShape;
     }
-  | { readonly kind: 'sink'; readonly create: () => Sink<unknown> };
+  | {
+      readonly kind: 'sink';
+      readonly create: () => Sink<unknown>;
+      /** Its rows come with what caused them. */
+      readonly needsRowIdentity?: boolean;
+    };
 
 export interface LogicalNode {
   readonly id: number;

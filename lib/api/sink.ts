@@ -66,6 +66,11 @@ export interface Sink<T> {
   readonly kind: string;
   /** It keeps nothing in checkpoints, so that it needs no uid: `print`. */
   readonly isStateless?: boolean;
+  /**
+   * Its rows come with `origins`: a text for each that says what caused it. It is the same after a replay, a restore or at another
+   * parallelism, and no two rows of a run share one.
+   */
+  readonly needsRowIdentity?: boolean;
   /** Finds an unwritable target before the job starts, then settles what an earlier attempt left behind (K4). */
   recover(ctx: SinkRecovery): void | Promise<void>;
   createWriter(ctx: SinkWriterContext): SinkWriter;

@@ -129,7 +129,12 @@ abstract class AnyStream<T> implements StreamOperations<T> {
     if (o !== undefined) checkOptions('sinkTo', o, ['uid', 'name', 'parallelism']);
     const { create, sample } = sinkFactoryOf(sink);
     const label = `sinkTo(${sample.kind})`;
-    const node = this.graph.add({ kind: 'sink', create: create as () => Sink<unknown> }, this.edges(0), label, sample.isStateless !== true);
+    const spec: OperatorSpec = {
+      kind: 'sink',
+      create: create as () => Sink<unknown>,
+      ...(sample.needsRowIdentity === true ? { needsRowIdentity: true } : {}),
+    };
+    const node = this.graph.add(spec, this.edges(0), label, sample.isStateless !== true);
     if (o?.uid !== undefined) node.uid = checkName('the uid of a sink', o.uid);
     node.name = o?.name;
     if (o?.parallelism !== undefined) node.parallelism = checkParallelism('sinkTo', o.parallelism);

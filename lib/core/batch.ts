@@ -3,8 +3,10 @@
 //   B1  `values`, and each optional column that is present, hold at least `count` entries; entries from `count` on mean nothing.
 //   B2  A batch that was handed to a channel belongs to the receiver: the sender never touches its arrays again.
 //   B3  `keys[i]` was made once, when the record was routed; later changes of the record do not move it.
+//   B4  `origins` costs nothing where no sink asks: loops look at it once a batch, and have a second form for the batches that carry it.
 
 import type { StateKey } from './key-codec.ts';
+import type { Origins } from './origins.ts';
 
 export interface RecordBatch {
   values: unknown[];
@@ -13,13 +15,15 @@ export interface RecordBatch {
   keys: StateKey[] | undefined;
   /** Event times in ms; absent where the stream has none. `noTimestamp` marks a single record without one. */
   timestamps: number[] | undefined;
+  /** What caused each record; present only on the ways to a sink that asks for it. */
+  origins?: Origins | undefined;
 }
 
 /** Event time of a record that has none. */
 export const noTimestamp: number = Number.NEGATIVE_INFINITY;
 
 export function emptyBatch(hasTimestamps = false, isKeyed = false): RecordBatch {
-  return { values: [], count: 0, keys: isKeyed ? [] : undefined, timestamps: hasTimestamps ? [] : undefined };
+  return { values: [], count: 0, keys: isKeyed ? [] : undefined, timestamps: hasTimestamps ? [] : undefined, origins: undefined };
 }
 
 /** What travels over a channel, in order. */

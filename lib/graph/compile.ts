@@ -4,6 +4,7 @@
 //       exchange. Compiling twice gives the same plan.
 
 import type { Edge, JobDescription, LogicalNode, Partitioning } from '../api/description.ts';
+import { type OriginTracking, trackOrigins } from './origins.ts';
 import type { Exchange, Plan, PlannedOperator, Stage, Target } from './plan.ts';
 import { planHash } from './plan-hash.ts';
 import { deriveUids } from './uids.ts';
@@ -33,9 +34,13 @@ export function compile(description: JobDescription): Plan {
   validate(description);
   const uids = deriveUids(description.nodes);
   const { drafts, stageOf } = cutStages(description);
-  const outgoing = connect(description, drafts, stageOf);
+  const tracking = trackOrigins(description, uids);
+  const outgoing = connect(description, drafts, stageOf, tracking);
   const stages = drafts.map((draft, id): Stage => {
-    const operators = draft.members.map((node, index) => plan(node, index, uids, outgoing[node.id] as readonly Outgoing[]));
+    const operators = draft.members.map((node, index) => {
+      const operator = plan(node, index, uids, outgoing[node.id] as readonly Outgoing[]);
+      return tracking.carries[node.id] === true ? { ...operator, carriesOrigins: true } : operator;
+    });
     return {
       id,
       name: operators.map(({ name }) => name).join(' → '),
@@ -83,13 +88,18 @@ function resolve(edge: Edge, to: LogicalNode, description: JobDescription): Reso
 }
 
 /** Makes a target of each edge: an operator of the same stage, or an exchange. @returns what each node sends, by node id */
-function connect(description: JobDescription, drafts: readonly Draft[], stageOf: readonly number[]): readonly (readonly Outgoing[])[] {
+function connect(
+  description: JobDescription,
+  drafts: readonly Draft[],
+  stageOf: readonly number[],
+  { marks }: OriginTracking,
+): readonly (readonly Outgoing[])[] {
   const outgoing: Outgoing[][] = description.nodes.map(() => []);
   let exchanges = 0;
   for (const node of description.nodes) {
     const toStage = stageOf[node.id] as number;
     const receiver = drafts[toStage] as Draft;
-    for (const edge of node.inputs) {
+    for (const [index, edge] of node.inputs.entries()) {
       const { from, sideOutput } = edge;
       if (receiver.head !== node) {
         outgoing[from]?.push({ sideOutput, target: { kind: 'operator', operator: receiver.members.indexOf(node) } });
@@ -98,6 +108,7 @@ function connect(description: JobDescription, drafts: readonly Draft[], stageOf:
       const fromStage = stageOf[from] as number;
       const sender = drafts[fromStage] as Draft;
       const outlet = sender.outlets.length;
+      const originMark = marks[node.id]?.[index];
       const exchange: Exchange = {
         id: exchanges++,
         fromStage,
@@ -105,6 +116,7 @@ function connect(description: JobDescription, drafts: readonly Draft[], stageOf:
         toStage,
         input: edge.input,
         partitioning: resolve(edge, node, description),
+        ...(originMark === undefined ? {} : { originMark }),
       };
       sender.outlets.push(exchange);
       receiver.inputs.push(exchange);

@@ -19,6 +19,8 @@ export interface PlannedOperator {
   readonly node: LogicalNode;
   readonly targets: readonly Target[];
   readonly sideTargets: ReadonlyMap<string, readonly Target[]>;
+  /** Its records come and go with what caused them, because a sink behind it asks. */
+  readonly carriesOrigins?: boolean;
 }
 
 /** One edge between stages, seen from both sides. */
@@ -32,6 +34,8 @@ export interface Exchange {
   readonly input: 0 | 1;
   /** Never `auto`: resolved to `forward` or `rebalance`. */
   readonly partitioning: Exclude<Partitioning, { kind: 'auto' }>;
+  /** Appended to the cause of each record, where one cause can reach the receiver in several ways. */
+  readonly originMark?: string;
 }
 
 export interface Stage {

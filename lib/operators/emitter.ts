@@ -26,7 +26,13 @@ export class Emitter implements Collector<unknown> {
 
   take(): RecordBatch | undefined {
     if (this.#count === 0) return undefined;
-    const batch = { values: this.#values, count: this.#count, keys: undefined, timestamps: this.#timestamps };
+    const batch: RecordBatch = {
+      values: this.#values,
+      count: this.#count,
+      keys: undefined,
+      timestamps: this.#timestamps,
+      origins: undefined,
+    };
     this.#values = [];
     this.#count = 0;
     return batch;

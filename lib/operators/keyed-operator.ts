@@ -124,10 +124,14 @@ export abstract class KeyedOperator extends Operator {
         operator: this.environment.uid,
       });
     }
-    this.backend.timers[domain].register(time, this.backend.currentKey());
+    const timers = this.backend.timers[domain];
+    const cause = this.origins?.registration(domain, time, this.watermark);
+    if (cause === undefined) timers.register(time, this.backend.currentKey());
+    else timers.registerCaused(time, this.backend.currentKey(), cause);
   }
 
   protected processKeyed(batch: RecordBatch, element: ElementFunction, method: string): void {
+    this.origins?.beginBatch(batch);
     const { values, count, timestamps } = batch;
     const keys = batch.keys as StateKey[];
     const { backend, output } = this;
@@ -164,13 +168,14 @@ export abstract class KeyedOperator extends Operator {
   }
 
   #fire(timers: TimerIndex, domain: TimeDomain, now: number, max: number): boolean {
-    const { backend, output, context } = this;
+    const { backend, output, context, origins } = this;
     output.begin(true);
     let timer = timers.takeDue(now);
     for (let fired = 0; timer !== undefined; timer = timers.takeDue(now)) {
       backend.selectKey(timer.key);
       output.timestamp = timer.time;
       context.timeDomain = domain;
+      if (origins !== undefined) origins.beginTimer(this.environment.uid, domain, timer);
       try {
         const result: unknown = this.#onTimer?.(timer.time, context, output);
         if (result !== undefined) refusePromise(result);
@@ -182,6 +187,11 @@ export abstract class KeyedOperator extends Operator {
     }
     backend.endBatch();
     return timer === undefined;
+  }
+
+  /** The method as the loop calls it. */
+  protected told(element: ElementFunction): ElementFunction {
+    return this.origins === undefined ? element : this.origins.watching(element);
   }
 
   override snapshot(moment: CheckpointMoment): OperatorSnapshotInProgress {
@@ -199,7 +209,7 @@ export class KeyedProcessOperator extends KeyedOperator {
 
   constructor(environment: OperatorEnvironment, f: KeyedProcessFunction<unknown, unknown, StateShape, unknown>) {
     super(environment, f);
-    this.#element = f.processElement;
+    this.#element = this.told(f.processElement);
   }
 
   process(batch: RecordBatch): void {
@@ -212,7 +222,7 @@ export class CoProcessOperator extends KeyedOperator {
 
   constructor(environment: OperatorEnvironment, f: CoProcessFunction<unknown, unknown, unknown, StateShape, unknown>) {
     super(environment, f);
-    this.#elements = [f.processElement1, f.processElement2];
+    this.#elements = [this.told(f.processElement1), this.told(f.processElement2)];
   }
 
   process(batch: RecordBatch, input: 0 | 1): void {
@@ -226,6 +236,7 @@ const broadcastPrefix = 'broadcast:';
 export class BroadcastProcessOperator extends KeyedOperator {
   readonly #function: BroadcastProcessFunction<unknown, unknown, unknown, StateShape, StateShape, unknown>;
   readonly #element: ElementFunction;
+  readonly #broadcastElement: ElementFunction;
   readonly #shape: StateShape;
   #broadcastContext: OperatorContext & { broadcast?: Handles };
 
@@ -236,7 +247,8 @@ export class BroadcastProcessOperator extends KeyedOperator {
   ) {
     super(environment, f);
     this.#function = f;
-    this.#element = f.processElement;
+    this.#element = this.told(f.processElement);
+    this.#broadcastElement = this.told(f.processBroadcastElement as ElementFunction);
     this.#shape = broadcastState;
     this.#broadcastContext = new OperatorContext(this);
   }
@@ -266,13 +278,17 @@ export class BroadcastProcessOperator extends KeyedOperator {
       this.processKeyed(batch, this.#element, 'processElement');
       return;
     }
+    this.origins?.beginBatch(batch);
+    const f = this.#function;
+    const element = this.#broadcastElement;
+    const context = this.#broadcastContext as never;
     const { values, count, timestamps } = batch;
     this.output.begin(timestamps !== undefined);
     let i = 0;
     try {
       for (; i < count; i++) {
         if (timestamps !== undefined) this.output.timestamp = timestamps[i] as number;
-        const result: unknown = this.#function.processBroadcastElement(values[i], this.#broadcastContext as never, this.output);
+        const result: unknown = element.call(f, values[i], context, this.output as never);
         if (result !== undefined) refusePromise(result);
       }
     } catch (error) {

@@ -6,7 +6,8 @@ import type { OperatorRestore, OperatorSnapshot } from '../checkpoint/snapshot.t
 import { noWatermark, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { KeyedStateFactory, RunningSnapshot } from '../state/backend.ts';
-import { Emitter } from './emitter.ts';
+import type { Emitter } from './emitter.ts';
+import { emitterFor, OriginTracker } from './origin-tracker.ts';
 
 export interface OperatorEnvironment {
   readonly uid: string;
@@ -18,6 +19,8 @@ export interface OperatorEnvironment {
   readonly accumulator: <I, A, O>(name: string, f: AggregateFunction<I, A, O>) => { add(value: I): void };
   /** Processing time, ms. */
   readonly now: () => number;
+  /** A sink behind it asks what caused its rows. */
+  readonly carriesOrigins?: boolean;
 }
 
 export interface CheckpointMoment {
@@ -37,13 +40,17 @@ export const emptySnapshot: OperatorSnapshotInProgress = { lists: [], keyed: und
 
 export abstract class Operator {
   readonly environment: OperatorEnvironment;
-  readonly output: Emitter = new Emitter();
+  /** Present where the job carries origins. */
+  readonly origins: OriginTracker | undefined;
+  readonly output: Emitter;
   readonly sides: Map<string, Emitter> = new Map();
   /** Event time here; set by the host before timers fire. */
   watermark: number = noWatermark;
 
   constructor(environment: OperatorEnvironment) {
     this.environment = environment;
+    this.origins = environment.carriesOrigins === true ? new OriginTracker() : undefined;
+    this.output = emitterFor(this.origins);
   }
 
   open(_restore: OperatorRestore | undefined): void | Promise<void> {}
@@ -88,7 +95,7 @@ export abstract class Operator {
   emitSide(tag: string, value: unknown, timestamp: number): void {
     let side = this.sides.get(tag);
     if (side === undefined) {
-      side = new Emitter();
+      side = emitterFor(this.origins);
       this.sides.set(tag, side);
     }
     side.begin(true);

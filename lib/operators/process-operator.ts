@@ -43,13 +43,13 @@ export class OperatorContext implements Context {
 }
 
 export class ProcessOperator extends Operator {
-  readonly #function: ProcessFunction<unknown, unknown>;
+  readonly #function: Pick<ProcessFunction<unknown, unknown>, 'processElement'>;
   readonly #lifecycle: FunctionLifecycle;
   readonly #context: OperatorContext;
 
   constructor(environment: OperatorEnvironment, f: ProcessFunction<unknown, unknown>) {
     super(environment);
-    this.#function = f;
+    this.#function = this.origins === undefined ? f : { processElement: this.origins.watching(f.processElement.bind(f)) };
     this.#lifecycle = new FunctionLifecycle(f, environment);
     this.#context = new OperatorContext(this);
   }
@@ -59,6 +59,7 @@ export class ProcessOperator extends Operator {
   }
 
   process(batch: RecordBatch): void {
+    this.origins?.beginBatch(batch);
     const { values, count, timestamps } = batch;
     const f = this.#function;
     const context = this.#context;

@@ -1,6 +1,7 @@
 // map, filter and flatMap: one loop each, one fresh array per batch.
 
 import type { RecordBatch } from '../core/batch.ts';
+import { listedOrigins, type Origins, outputOrigin, pickedOrigins } from '../core/origins.ts';
 import { Operator, type OperatorEnvironment, userError } from './operator.ts';
 
 /** Operators whose output batch is made by a loop of their own instead of a collector. */
@@ -38,7 +39,7 @@ export class MapOperator extends BatchOperator {
     } catch (error) {
       throw userError(error, this.environment, 'map', values[i]);
     }
-    return { values: mapped, count, keys: undefined, timestamps };
+    return { values: mapped, count, keys: undefined, timestamps, origins: batch.origins };
   }
 }
 
@@ -51,8 +52,9 @@ export class FilterOperator extends BatchOperator {
   }
 
   transform(batch: RecordBatch): RecordBatch {
-    const { values, count, timestamps } = batch;
-    const keep = this.#keep;
+    const { values, count, timestamps, origins } = batch;
+    const picks: number[] | undefined = origins === undefined ? undefined : [];
+    const keep = picks === undefined ? this.#keep : notingKept(this.#keep, picks);
     const kept: unknown[] = [];
     const times: number[] | undefined = timestamps === undefined ? undefined : [];
     let keptCount = 0;
@@ -67,7 +69,8 @@ export class FilterOperator extends BatchOperator {
     } catch (error) {
       throw userError(error, this.environment, 'filter', values[i]);
     }
-    return { values: kept, count: keptCount, keys: undefined, timestamps: times };
+    const keptOrigins = picks === undefined ? undefined : pickedOrigins(origins as Origins, picks);
+    return { values: kept, count: keptCount, keys: undefined, timestamps: times, origins: keptOrigins };
   }
 }
 
@@ -80,13 +83,15 @@ export class FlatMapOperator extends BatchOperator {
   }
 
   transform(batch: RecordBatch): RecordBatch {
-    const { values, count, timestamps } = batch;
+    const { values, count, timestamps, origins } = batch;
     const made: unknown[] = [];
+    const starts: number[] | undefined = origins === undefined ? undefined : [];
+    const flatMap = starts === undefined ? this.#flatMap : notingStarts(this.#flatMap, made, starts);
     const times: number[] | undefined = timestamps === undefined ? undefined : [];
     let i = 0;
     try {
       for (; i < count; i++) {
-        for (const value of this.#flatMap(values[i])) {
+        for (const value of flatMap(values[i])) {
           if (times !== undefined) times.push((timestamps as number[])[i] as number);
           made.push(value);
         }
@@ -94,6 +99,43 @@ export class FlatMapOperator extends BatchOperator {
     } catch (error) {
       throw userError(error, this.environment, 'flatMap', values[i]);
     }
-    return { values: made, count: made.length, keys: undefined, timestamps: times };
+    const madeOrigins = starts === undefined ? undefined : numberedOrigins(origins as Origins, starts, made.length);
+    return { values: made, count: made.length, keys: undefined, timestamps: times, origins: madeOrigins };
   }
+}
+
+// Batches that carry origins run through the same loops; what must be known of each record is noted by a wrapper around the user's function.
+
+/** Notes the index of each record that is kept. */
+function notingKept(keep: (value: unknown) => boolean, picks: number[]): (value: unknown) => boolean {
+  let index = 0;
+  return (value) => {
+    const isKept = keep(value);
+    if (isKept) picks.push(index);
+    index += 1;
+    return isKept;
+  };
+}
+
+/** Notes for each record how many outputs there were before it. */
+function notingStarts(
+  flatMap: (value: unknown) => Iterable<unknown>,
+  made: readonly unknown[],
+  starts: number[],
+): (value: unknown) => Iterable<unknown> {
+  return (value) => {
+    starts.push(made.length);
+    return flatMap(value);
+  };
+}
+
+function numberedOrigins(from: Origins, starts: readonly number[], count: number): Origins {
+  const texts: string[] = new Array(count);
+  for (const [index, start] of starts.entries()) {
+    const end = starts[index + 1] ?? count;
+    if (start === end) continue;
+    const cause = from.at(index);
+    for (let at = start; at < end; at++) texts[at] = outputOrigin(cause, at - start);
+  }
+  return listedOrigins(texts);
 }

@@ -53,7 +53,7 @@ export class TimestampsOperator extends BatchOperator {
 
   transform(batch: RecordBatch): RecordBatch {
     const { values, count, timestamps } = batch;
-    const stamped: RecordBatch = { values, count, keys: undefined, timestamps };
+    const stamped: RecordBatch = { values, count, keys: undefined, timestamps, origins: batch.origins };
     this.#generator.stamp(stamped);
     this.#sinceLast += count;
     return stamped;

@@ -96,9 +96,14 @@ export class OperatorHost {
     this.#run(0, batch, input);
   }
 
-  /** A record that a source could not make sense of, on the side output of its head. */
-  emitSide(tag: string, value: unknown, timestamp: number): void {
-    this.operators[0]?.emitSide(tag, value, timestamp);
+  /**
+   * A record that a source could not make sense of, on the side output of its head.
+   * @param cause  its place in the source, where the job carries origins
+   */
+  emitSide(tag: string, value: unknown, timestamp: number, cause?: string): void {
+    const head = this.operators[0];
+    if (cause !== undefined) head?.origins?.beginSingle(cause);
+    head?.emitSide(tag, value, timestamp);
     this.#forward(0);
   }
 
@@ -226,5 +231,6 @@ function environmentOf(request: HostRequest, planned: PlannedOperator, accumulat
     createKeyedState,
     accumulator: (name, f) => accumulators.register(name, f as never),
     now,
+    carriesOrigins: planned.carriesOrigins === true,
   };
 }

@@ -6,6 +6,7 @@ import { noTimestamp, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import { normalizeKey, type StateKey } from '../core/key-codec.ts';
 import { keyGroupOfKey, subtaskOfKeyGroup } from '../core/key-group.ts';
+import { markedOrigins, type Origins, pickedOrigins } from '../core/origins.ts';
 import type { Random } from '../core/ports.ts';
 import type { Exchange } from '../graph/plan.ts';
 import { excerpt } from '../operators/operator.ts';
@@ -39,6 +40,18 @@ export function reachableTargets(exchange: Exchange, subtask: number, fromParall
 }
 
 export function createRoute(request: RouterRequest): Route {
+  const { originMark } = request.exchange;
+  return originMark === undefined ? plainRoute(request) : markingRoute(plainRoute(request), originMark);
+}
+
+function markingRoute(route: Route, mark: string): Route {
+  return (batch, send) => {
+    const { origins } = batch;
+    route(origins === undefined ? batch : { ...batch, origins: markedOrigins(origins, mark) }, send);
+  };
+}
+
+function plainRoute(request: RouterRequest): Route {
   const { exchange, subtask, fromParallelism, toParallelism } = request;
   const { partitioning } = exchange;
   const targets = reachableTargets(exchange, subtask, fromParallelism, toParallelism);
@@ -79,10 +92,10 @@ function hashRoute(request: RouterRequest, selector: (value: unknown) => unknown
       throw selectorFailed('the key selector', request.receiver, error, values[i]);
     }
     if (toParallelism === 1) {
-      send(0, { values, count, keys, timestamps });
+      send(0, { values, count, keys, timestamps, origins: batch.origins });
       return;
     }
-    const parts = new Parts(toParallelism);
+    const parts = partsOf(batch, toParallelism);
     for (let j = 0; j < count; j++) {
       const group = keyGroupOfKey(keys[j] as StateKey, toMaxParallelism);
       parts.add(subtaskOfKeyGroup(group, toMaxParallelism, toParallelism), batch, j, keys[j]);
@@ -98,7 +111,7 @@ function customRoute(
 ): Route {
   const { toParallelism, receiver } = request;
   return (batch, send) => {
-    const parts = new Parts(toParallelism);
+    const parts = partsOf(batch, toParallelism);
     let i = 0;
     try {
       for (; i < batch.count; i++) {
@@ -121,7 +134,7 @@ function scatter(targets: readonly number[], pick: () => number): Route {
       send(only, batch);
       return;
     }
-    const parts = new Parts(Math.max(...targets) + 1);
+    const parts = partsOf(batch, Math.max(...targets) + 1);
     for (let i = 0; i < batch.count; i++) parts.add(targets[pick()] as number, batch, i, undefined);
     parts.send(send);
   };
@@ -129,17 +142,23 @@ function scatter(targets: readonly number[], pick: () => number): Route {
 
 /** One batch cut into one part per target. */
 class Parts {
-  readonly #parts: (RecordBatch | undefined)[];
+  protected readonly parts: (RecordBatch | undefined)[];
 
   constructor(targets: number) {
-    this.#parts = new Array(targets).fill(undefined);
+    this.parts = new Array(targets).fill(undefined);
   }
 
   add(target: number, from: RecordBatch, index: number, key: StateKey | undefined): void {
-    let part = this.#parts[target];
+    let part = this.parts[target];
     if (part === undefined) {
-      part = { values: [], count: 0, keys: key === undefined ? undefined : [], timestamps: from.timestamps === undefined ? undefined : [] };
-      this.#parts[target] = part;
+      part = {
+        values: [],
+        count: 0,
+        keys: key === undefined ? undefined : [],
+        timestamps: from.timestamps === undefined ? undefined : [],
+        origins: undefined,
+      };
+      this.parts[target] = part;
     }
     const at = part.count++;
     part.values[at] = from.values[index];
@@ -148,11 +167,39 @@ class Parts {
   }
 
   send(send: (target: number, batch: RecordBatch) => void): void {
-    for (let target = 0; target < this.#parts.length; target++) {
-      const part = this.#parts[target];
+    for (let target = 0; target < this.parts.length; target++) {
+      const part = this.parts[target];
       if (part !== undefined) send(target, part);
     }
   }
+}
+
+/** Parts of a batch that carries origins. */
+class PartsWithOrigins extends Parts {
+  readonly #origins: Origins;
+  readonly #picks: number[][];
+
+  constructor(targets: number, origins: Origins) {
+    super(targets);
+    this.#origins = origins;
+    this.#picks = Array.from({ length: targets }, () => []);
+  }
+
+  override add(target: number, from: RecordBatch, index: number, key: StateKey | undefined): void {
+    super.add(target, from, index, key);
+    (this.#picks[target] as number[]).push(index);
+  }
+
+  override send(send: (target: number, batch: RecordBatch) => void): void {
+    super.send((target, part) => {
+      part.origins = pickedOrigins(this.#origins, this.#picks[target] as number[]);
+      send(target, part);
+    });
+  }
+}
+
+function partsOf({ origins }: RecordBatch, targets: number): Parts {
+  return origins === undefined ? new Parts(targets) : new PartsWithOrigins(targets, origins);
 }
 
 function selectorFailed(what: string, receiver: string, cause: unknown, record: unknown): unknown {

@@ -3,6 +3,7 @@
 //   chunk   = format byte, then items until the bytes end
 //   item    = 1, key (binary string), cells, 0      a key's states;  cell = state index + 1 (varint), payload by kind
 //           | 2 | 3, time (value), key              a timer of event time | processing time
+//           | 4 | 5, time (value), key, cause (value)   the same with what set it
 //
 // State indexes refer to the list of states that the operator's snapshot names, so states may be declared in another order later.
 
@@ -10,7 +11,7 @@ import { SluiceError } from '../core/errors.ts';
 import { ValueReader, ValueWriter } from '../core/value-codec.ts';
 
 export const keyedFormat = 1;
-export const itemTag = { entry: 1, eventTimer: 2, processingTimer: 3 } as const;
+export const itemTag = { entry: 1, eventTimer: 2, processingTimer: 3, causedEventTimer: 4, causedProcessingTimer: 5 } as const;
 
 export function newChunk(): ValueWriter {
   const writer = new ValueWriter();

@@ -9,6 +9,8 @@ export type TimeDomain = 'event' | 'processing';
 export interface Timer {
   readonly time: number;
   readonly key: StateKey;
+  /** What set it, where the job carries origins and (time, key) does not tell it from an earlier timer. */
+  readonly cause: string | undefined;
 }
 
 const bits = new DataView(new ArrayBuffer(8));
@@ -36,7 +38,13 @@ export class TimerIndex {
   }
 
   register(time: number, key: StateKey): void {
-    this.#timers.set(sortableTime(time) + encodedOf(key), { time: time + 0, key });
+    this.#timers.set(sortableTime(time) + encodedOf(key), { time: time + 0, key, cause: undefined });
+  }
+
+  /** As `register`, for a timer that is known by what set it first. */
+  registerCaused(time: number, key: StateKey, cause: string): void {
+    const place = sortableTime(time) + encodedOf(key);
+    if (!this.#timers.has(place)) this.#timers.set(place, { time: time + 0, key, cause });
   }
 
   remove(time: number, key: StateKey): void {

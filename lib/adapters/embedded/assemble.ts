@@ -217,7 +217,8 @@ function createSourceDriver(
       source: head.source,
       context: sourceContext(assembly, uid),
       watermarks: head.operator.node.operator.watermarks,
-      side: (tag, value) => host.emitSide(tag, value, Number.NEGATIVE_INFINITY),
+      side: (tag, value, cause) => host.emitSide(tag, value, Number.NEGATIVE_INFINITY, cause),
+      origins: head.operator.carriesOrigins === true ? originPrefix(uid, head.source, assembly.generation) : undefined,
       reservations: assembly.reservationsOf(stage.id, subtask),
       countLost: (records) => assembly.count('lost', records),
     },
@@ -225,6 +226,11 @@ function createSourceDriver(
   );
   operator.positions = () => driver.stored();
   return driver;
+}
+
+/** What cannot be read again never gives the same record twice, but a restored attempt counts on from an earlier index. */
+function originPrefix(uid: string, { isRereadable }: Source<unknown>, generation: number): string {
+  return isRereadable ? `${uid}/` : `${uid}/${generation}/`;
 }
 
 // Sinks: subtask 0's object of each sink settles what earlier attempts left.

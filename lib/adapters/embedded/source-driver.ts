@@ -10,6 +10,7 @@
 import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from '../../api/source.ts';
 import type { WatermarkStrategy } from '../../api/watermark.ts';
 import { batchRecordsMax, noWatermark, type RecordBatch } from '../../core/batch.ts';
+import { consecutiveOrigins } from '../../core/origins.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
 import type { SourceReservations } from './source-reservations.ts';
 
@@ -22,6 +23,8 @@ export interface StoredSplit {
   readonly hasEnded: boolean;
   /** Largest event time seen. */
   readonly largest: number;
+  /** Malformed records that went to a side output; absent while there were none. */
+  readonly malformed?: number;
 }
 
 interface OwnSplit {
@@ -30,6 +33,7 @@ interface OwnSplit {
   position: SplitPosition | undefined;
   hasEnded: boolean;
   largest: number;
+  malformed: number;
 }
 
 export type Polled =
@@ -42,7 +46,10 @@ export interface SourceDriverRequest {
   readonly source: Source<unknown>;
   readonly context: SourceContext;
   readonly watermarks: WatermarkStrategy<unknown> | undefined;
-  readonly side: (tag: string, value: unknown) => void;
+  /** @param cause  present when the job carries origins */
+  readonly side: (tag: string, value: unknown, cause: string | undefined) => void;
+  /** What the origin of a record begins with, before the id of its split; `undefined` in jobs without. */
+  readonly origins?: string | undefined;
   /** AT_MOST_ONCE only. */
   readonly reservations: SourceReservations | undefined;
   readonly countLost: (records: number) => void;
@@ -65,13 +72,16 @@ export class SourceDriver {
 
   constructor(request: SourceDriverRequest, splits: readonly StoredSplit[]) {
     this.#request = request;
-    this.#splits = splits.map((stored) => ({ ...stored }));
+    this.#splits = splits.map((stored) => ({ ...stored, malformed: stored.malformed ?? 0 }));
     this.#output = this.#newOutput();
     this.#reservedBefore = request.reservations?.earlier ?? new Map();
   }
 
   stored(): readonly StoredSplit[] {
-    return this.#splits.map(({ ordinal, split, position, hasEnded, largest }) => ({ ordinal, split, position, hasEnded, largest }));
+    return this.#splits.map(({ ordinal, split, position, hasEnded, largest, malformed }) => {
+      const stored = { ordinal, split, position, hasEnded, largest };
+      return malformed === 0 ? stored : { ...stored, malformed };
+    });
   }
 
   /** A promise while nothing can be polled. Rejects when reading failed. */
@@ -121,7 +131,7 @@ export class SourceDriver {
 
   /** @returns `undefined` when the split has ended without records left */
   #pollSplit(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {
-    if (this.#index < this.#lostUpTo && !this.#skip(reader)) return { kind: 'nothing' };
+    if (this.#index < this.#lostUpTo && !this.#skip(split, reader)) return { kind: 'nothing' };
     const output = this.#output;
     const full = batchRecordsMax - (this.#index % batchRecordsMax);
     const { reservations } = this.#request;
@@ -135,8 +145,8 @@ export class SourceDriver {
   }
 
   /** Reads past what an earlier attempt may have handed out. True when there is nothing more to skip. */
-  #skip(reader: SplitReader<unknown>): boolean {
-    const scratch: SourceOutput<unknown> = { values: [], count: 0, side: () => {} };
+  #skip(split: OwnSplit, reader: SplitReader<unknown>): boolean {
+    const scratch: SourceOutput<unknown> = { values: [], count: 0, side: () => void (split.malformed += 1) };
     while (this.#index < this.#lostUpTo && !reader.hasEnded) {
       scratch.count = 0;
       const skipped = reader.poll(scratch, Math.min(batchRecordsMax, this.#lostUpTo - this.#index));
@@ -154,8 +164,13 @@ export class SourceDriver {
   #cut(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {
     const { values, count } = this.#output;
     const isCutByAside = this.#aside.length >= batchRecordsMax;
-    for (const { tag, value } of this.#aside.splice(0)) this.#request.side(tag, value);
-    const batch: RecordBatch = { values, count, keys: undefined, timestamps: undefined };
+    const prefix = this.#originPrefix(split);
+    for (const { tag, value } of this.#aside.splice(0)) {
+      this.#request.side(tag, value, prefix === undefined ? undefined : `${prefix}malformed-${split.malformed}`);
+      split.malformed += 1;
+    }
+    const origins = prefix === undefined ? undefined : consecutiveOrigins(prefix, this.#index);
+    const batch: RecordBatch = { values, count, keys: undefined, timestamps: undefined, origins };
     this.#output = this.#newOutput();
     this.#generator?.stamp(batch);
     this.#index += count;
@@ -173,6 +188,11 @@ export class SourceDriver {
     const watermark = isWatermarkDue ? this.#watermark() : undefined;
     if (count > 0) return { kind: 'records', batch, watermark };
     return watermark === undefined ? undefined : { kind: 'watermark', watermark };
+  }
+
+  #originPrefix({ split }: OwnSplit): string | undefined {
+    const { origins } = this.#request;
+    return origins === undefined ? undefined : `${origins}${split.id}/`;
   }
 
   #watermark(): number | undefined {

@@ -99,9 +99,11 @@ export class HeapSnapshot implements RunningSnapshot {
 
   #writeTimer(tag: number, timer: Timer): void {
     const chunk = this.#chunkOf(keyGroupOfKey(timer.key, this.#store.maxParallelism));
-    chunk.writeByte(tag);
+    const { cause } = timer;
+    chunk.writeByte(cause === undefined ? tag : causedTag(tag));
     chunk.writeValue(timer.time);
     chunk.writeBinaryString(encodedOf(timer.key));
+    if (cause !== undefined) chunk.writeValue(cause);
   }
 
   #chunkOf(group: number): ValueWriter {
@@ -109,6 +111,10 @@ export class HeapSnapshot implements RunningSnapshot {
     this.#chunks[group] = chunk;
     return chunk;
   }
+}
+
+function causedTag(tag: number): number {
+  return tag === itemTag.eventTimer ? itemTag.causedEventTimer : itemTag.causedProcessingTimer;
 }
 
 /** What slots held when the snapshot began, for those written since; in columns, so that keeping one allocates nothing. */

@@ -143,6 +143,13 @@ export class HeapState implements KeyedStateBackend, SlotStore {
       (tag === itemTag.eventTimer ? this.timers.event : this.timers.processing).register(time, key);
       return;
     }
+    if (tag === itemTag.causedEventTimer || tag === itemTag.causedProcessingTimer) {
+      const time = reader.readValue() as number;
+      const key = keyOfEncoded(reader.readBinaryString());
+      const index = tag === itemTag.causedEventTimer ? this.timers.event : this.timers.processing;
+      index.registerCaused(time, key, reader.readValue() as string);
+      return;
+    }
     if (tag !== itemTag.entry) throw damaged(this.operator, `item tag ${tag}`);
     this.selectKey(keyOfEncoded(reader.readBinaryString()));
     for (let index = reader.readVarint(); index > 0; index = reader.readVarint()) {
