@@ -79,6 +79,7 @@ export { lines } from './connectors/formats/lines.ts';
 export { ndjson } from './connectors/formats/ndjson.ts';
 export { type CollectSink, collect } from './connectors/sinks/collect.ts';
 export { type FileSinkOptions, fileSink } from './connectors/sinks/file-sink.ts';
+export { type IdempotentSinkOptions, type IdentifiedRow, idempotentSink } from './connectors/sinks/idempotent.ts';
 export { print } from './connectors/sinks/print.ts';
 export { type TransactionId, TwoPhaseCommitSink } from './connectors/sinks/two-phase-commit.ts';
 export { GenericWriteAheadSink } from './connectors/sinks/write-ahead.ts';
@@ -87,4 +88,5 @@ export { type SocketOptions, socket, stdin } from './connectors/sources/streams.
 export type { RecordBatch } from './core/batch.ts';
 export type { Duration, Unit } from './core/duration.ts';
 export { isSluiceError, type Next, SluiceError } from './core/errors.ts';
+export type { Origins } from './core/origins.ts';
 export { average, count } from './operators/aggregates.ts';

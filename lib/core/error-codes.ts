@@ -79,7 +79,7 @@ export const errorCodes = {
   LOCKS_UNAVAILABLE: 'the checkpoint directory cannot be locked, so no owner could be told from another',
   OWNER_ALIVE: 'another run owns the checkpoint directory',
   OWNER_LOST: 'another run has taken over the checkpoint directory',
-  SINK_NOT_WRITTEN: 'a write-ahead sink did not accept its rows',
+  SINK_NOT_WRITTEN: 'a sink did not accept its rows',
   STATE_INCOMPATIBLE: 'a state has another kind or version than the checkpoint holds',
   STATE_KIND_CHANGED: 'operator state was asked for with another way of redistribution',
   STATE_TOO_LARGE: 'state is larger than its backend keeps',

@@ -20,7 +20,6 @@ const samples: Readonly<Record<string, { readonly file: string } | { readonly no
   'a source from the cloud': { notYet: 'kinesis and --bind come with the cloud' },
   'a deployed job': { notYet: 'sluice/cdk comes with the cloud' },
   sinks: { file: 'sinks.ts' },
-  'sinks: idempotentSink': { notYet: 'rows with an identity come with the idempotent sinks' },
   'testing kit': { notYet: 'testJob, harness and chaos come with the testing kit' },
 };
 

@@ -1,4 +1,4 @@
-import { type DataStream, GenericWriteAheadSink, type TransactionId, TwoPhaseCommitSink } from 'sluice';
+import { type DataStream, GenericWriteAheadSink, idempotentSink, type TransactionId, TwoPhaseCommitSink } from 'sluice';
 
 interface Alert {
   sensor: string;
@@ -12,6 +12,15 @@ declare const db: {
   commitPrepared(name: string): Promise<void>;
   rollbackPrepared(name: string): Promise<void>;
 };
+
+alerts.sinkTo(
+  idempotentSink({
+    async write(rows) {
+      for (const { id, value } of rows) await db.upsert(id, value);
+    },
+  }),
+  { uid: 'upserts' },
+);
 
 class Wal extends GenericWriteAheadSink<Alert> {
   override sendValues(values: readonly Alert[], checkpointId: number): Promise<boolean> {
