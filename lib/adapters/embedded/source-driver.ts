@@ -11,6 +11,7 @@ import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitRe
 import type { WatermarkStrategy } from '../../api/watermark.ts';
 import { batchRecordsMax, noWatermark, type RecordBatch } from '../../core/batch.ts';
 import { consecutiveOrigins } from '../../core/origins.ts';
+import { isSluiceError, SluiceError } from '../../core/errors.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
 import type { SourceReservations } from './source-reservations.ts';
 
@@ -86,7 +87,9 @@ export class SourceDriver {
 
   /** A promise while nothing can be polled. Rejects when reading failed. */
   ready(): Promise<void> | undefined {
-    return this.#reader?.ready();
+    return this.#reader?.ready()?.catch((cause: unknown) => {
+      throw this.#failed(cause);
+    });
   }
 
   /** A promise while a reservation has to be stored before the next record. */
@@ -108,10 +111,27 @@ export class SourceDriver {
         this.#current += 1;
         continue;
       }
-      const reader = this.#reader ?? this.#open(split);
-      const polled = this.#pollSplit(split, reader);
+      const polled = this.#pollReader(split);
       if (polled !== undefined) return polled;
     }
+  }
+
+  #pollReader(split: OwnSplit): Polled | undefined {
+    try {
+      return this.#pollSplit(split, this.#reader ?? this.#open(split));
+    } catch (cause) {
+      throw this.#failed(cause);
+    }
+  }
+
+  /** What a source throws is told with its uid and place; a source that tells more itself is left alone. */
+  #failed(cause: unknown): unknown {
+    if (isSluiceError(cause)) return cause;
+    const { uid } = this.#request.context;
+    const split = this.#splits[this.#current]?.split.id;
+    const place = `record ${this.#index + this.#output.count} of split ${split}`;
+    const message = `source ${uid} failed at ${place}: ${cause instanceof Error ? cause.message : String(cause)}`;
+    return new SluiceError('USER_FUNCTION_FAILED', { message, next: 'try-again', cause, operator: uid });
   }
 
   async close(): Promise<void> {

@@ -130,6 +130,22 @@ describe('restart strategies', () => {
     }
   });
 
+  test('none: what a source throws is told with its uid, split and record', async () => {
+    const job = defineJob('broken', (env) => {
+      env.setRestartStrategy(RestartStrategies.none());
+      const value = (i: number): number => {
+        if (i === 1_500) throw new Error('no such thing');
+        return i;
+      };
+      env.generate(value, { uid: 'numbers', count: 5_000 }).sinkTo(collect(), { uid: 'out' });
+    });
+    const { error } = await new Engine().run(job);
+    expect(error).toMatchObject({
+      code: 'USER_FUNCTION_FAILED',
+      message: expect.stringMatching(/^source numbers failed at record 1\d\d\d of split all: no such thing$/),
+    });
+  });
+
   test('by default: none without checkpoints, else three times after a second', async () => {
     const without = await new Engine().run(failing(undefined, 1, false));
     expect(without.error).toMatchObject({ code: 'USER_FUNCTION_FAILED' });
