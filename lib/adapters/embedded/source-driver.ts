@@ -10,8 +10,8 @@
 import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from '../../api/source.ts';
 import type { WatermarkStrategy } from '../../api/watermark.ts';
 import { batchRecordsMax, noWatermark, type RecordBatch } from '../../core/batch.ts';
-import { consecutiveOrigins } from '../../core/origins.ts';
 import { isSluiceError, SluiceError } from '../../core/errors.ts';
+import { consecutiveOrigins } from '../../core/origins.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
 import type { SourceReservations } from './source-reservations.ts';
 
