@@ -1,7 +1,16 @@
 // Cases of sinks and checkpoints, through the engine: what is visible, and when, whatever happens between a barrier and its completion.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { type Collector, collect, defineJob, GenericWriteAheadSink, type Job, RestartStrategies, valueState } from '../../lib/index.ts';
+import {
+  type Collector,
+  collect,
+  defineJob,
+  GenericWriteAheadSink,
+  idempotentSink,
+  type Job,
+  RestartStrategies,
+  valueState,
+} from '../../lib/index.ts';
 import type { SimulatedProcess } from '../../lib/testing/index.ts';
 import { Engine, eventsOf, rootOf } from '../support/engine.ts';
 import { RecordedTarget } from '../support/recorded-target.ts';
@@ -45,6 +54,41 @@ describe('an aborted checkpoint', () => {
     expect(eventsOf(events, 'checkpoint-failed').map((e) => e.reason)).toEqual([expect.stringContaining('not complete after 500 ms')]);
     expect(target.visible).toEqual(['K=1', 'K=2', 'K=3']);
     expect(target.prepared.size).toBe(0);
+  });
+
+  test('C05: idempotent: a key that is written before and after an aborted checkpoint has one row with the latest value', async () => {
+    const table = new Map<string, string>();
+    const written: string[] = [];
+    let declines = 1;
+    const job = defineJob('c05', (env) => {
+      env.enableCheckpointing('100 ms', tolerant);
+      env
+        .fromSource(updates, { uid: 'in' })
+        .process(() => ({
+          initializeState() {},
+          snapshotState() {
+            if (declines-- > 0) throw new Error('not now');
+          },
+          processElement: (v: string, _ctx, out: Collector<string>) => out.collect(v),
+        }))
+        .uid('p')
+        .sinkTo(
+          idempotentSink<string>({
+            write(rows) {
+              for (const { id, value } of rows) {
+                written.push(id);
+                const [key, n] = value.split('=') as [string, string];
+                table.set(key, n);
+              }
+            },
+          }),
+          { uid: 'out' },
+        );
+    });
+    const { events } = await new Engine().finish(job);
+    expect(eventsOf(events, 'checkpoint-failed').map((e) => e.checkpoint)).toEqual([1]);
+    expect([...table]).toEqual([['K', '3']]);
+    expect(new Set(written).size).toBe(3);
   });
 
   test('C05: write-ahead: the rows of an aborted checkpoint are sent with the next one, in order, once', async () => {
@@ -310,6 +354,64 @@ describe('a completed checkpoint', () => {
         expect(new Set(rows.map(([attempt]) => attempt)).size).toBe(1);
         expect(rows.map(([, i]) => Number(i))).toEqual(Array.from({ length: Number(rows[0]?.[2]) }, (_, i) => i));
       }
+    }
+  });
+});
+
+describe('rows that are visible at once', () => {
+  test('C07: have after a kill and a restore at another parallelism the ids that they had before, so that each is in the target once', async () => {
+    for (const [before, after] of [
+      [1, 3],
+      [3, 1],
+      [2, 2],
+    ] as const) {
+      const engine = new Engine(before * 10 + after);
+      const target = new Map<string, string>();
+      let writes = 0;
+      const job = (process: SimulatedProcess): Job =>
+        defineJob('ids', (env) => {
+          env.enableCheckpointing('100 ms', tolerant);
+          const splits = Object.fromEntries(
+            ['a', 'b'].map((id) => [id, Array.from({ length: 40 }, (_, i) => ({ at: i * 10, value: `${id}${i}` }))]),
+          );
+          env
+            .fromSource(timedSource<string>(splits), { uid: 'in' })
+            .keyBy((v) => v.slice(1))
+            .process({
+              state: { seen: valueState<string>({ default: () => '' }) },
+              processElement(v, ctx, out: Collector<string>) {
+                ctx.state.seen.update([...ctx.state.seen.value(), v[0]].toSorted().join(''));
+                out.collect(v);
+                ctx.timerService.registerEventTimeTimer(1);
+              },
+              onTimer: (_at, ctx, out) => out.collect(`${ctx.getCurrentKey()} ${ctx.state.seen.value()}`),
+            })
+            .uid('p')
+            .sinkTo(
+              idempotentSink<string>({
+                write: (rows) =>
+                  process.call('target.write', '', () => {
+                    for (const { id, value } of rows) {
+                      writes++;
+                      expect(target.get(id) ?? value).toBe(value);
+                      target.set(id, value);
+                    }
+                  }),
+              }),
+              { uid: 'out' },
+            );
+        });
+      await engine.run(job, {
+        parallelism: before,
+        on(event, { process }) {
+          if (event.kind === 'checkpoint-completed' && event.checkpoint === 2) engine.world.alarm(60, () => process.kill());
+        },
+      });
+      await engine.finish(job, { from: 'latest', parallelism: after });
+      const expected = ['a', 'b'].flatMap((id) => Array.from({ length: 40 }, (_, i) => `${id}${i}`));
+      const ofTimers = Array.from({ length: 40 }, (_, i) => `${i} ab`);
+      expect([...target.values()].toSorted()).toEqual([...expected, ...ofTimers].toSorted());
+      expect(writes).toBeGreaterThan(120);
     }
   });
 });
