@@ -315,6 +315,19 @@ export function timers(rule: Rule): void {
     assert.deepEqual(taken(b, 'event', 1), [[1, 'b']]);
   });
 
+  rule('a timer keeps what set it first, also over a snapshot', (create) => {
+    const b = new Bench(create);
+    const { event } = b.backend.timers;
+    event.registerCaused(1, 'a', 'first');
+    event.registerCaused(1, 'a', 'second');
+    event.register(2, 'a');
+    const again = b.restored(create, b.snapshot());
+    for (const bench of [b, again]) {
+      const causes = [1, 2].map(() => bench.backend.timers.event.takeDue(2)?.cause);
+      assert.deepEqual(causes, ['first', undefined]);
+    }
+  });
+
   rule('timers of keys without state are part of a snapshot', (create) => {
     const b = new Bench(create);
     b.backend.timers.processing.register(3, key({ user: 1 }));
