@@ -25,6 +25,11 @@ export class SubtaskMetrics {
     this.#counters.set(name, (this.#counters.get(name) ?? 0) + by);
   }
 
+  /** What was counted; gauges are left out, because they mean nothing once their subtask is gone. */
+  counters(): ReadonlyMap<string, number> {
+    return this.#counters;
+  }
+
   read(): ReadonlyMap<string, number> {
     const all = new Map(this.#counters);
     for (const [name, read] of this.#gauges) all.set(name, read());

@@ -73,6 +73,6 @@ export class ProgressMeter {
   }
 
   #keepCounters(): void {
-    for (const { metrics } of this.#subtasks) for (const [name, value] of metrics.read()) this.count(name, value);
+    for (const { metrics } of this.#subtasks) for (const [name, value] of metrics.counters()) this.count(name, value);
   }
 }
