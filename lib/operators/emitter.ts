@@ -11,10 +11,15 @@ export class Emitter implements Collector<unknown> {
   #timestamps: number[] | undefined;
   #count = 0;
 
-  /** Starts a batch; `hasTimestamps` says whether its records carry event times. */
-  begin(hasTimestamps: boolean): void {
+  /**
+   * Starts a batch.
+   * @param hasTimestamps  whether its records carry event times
+   * @param expected       how many records it will probably have: room for so many is made at once
+   */
+  begin(hasTimestamps: boolean, expected = 0): void {
     if (this.#count > 0) return;
-    this.#timestamps = hasTimestamps ? [] : undefined;
+    this.#values = new Array(expected);
+    this.#timestamps = hasTimestamps ? new Array(expected) : undefined;
     this.timestamp = noTimestamp;
   }
 

@@ -140,7 +140,7 @@ export abstract class KeyedOperator extends Operator {
     if (count > this.#slots.length) this.#slots = new Int32Array(count);
     const slots = this.#slots;
     backend.resolve(keys, count, slots);
-    output.begin(timestamps !== undefined);
+    output.begin(timestamps !== undefined, count);
     let i = 0;
     try {
       for (; i < count; i++) {
@@ -283,7 +283,7 @@ export class BroadcastProcessOperator extends KeyedOperator {
     const element = this.#broadcastElement;
     const context = this.#broadcastContext as never;
     const { values, count, timestamps } = batch;
-    this.output.begin(timestamps !== undefined);
+    this.output.begin(timestamps !== undefined, count);
     let i = 0;
     try {
       for (; i < count; i++) {

@@ -64,7 +64,7 @@ export class ProcessOperator extends Operator {
     const f = this.#function;
     const context = this.#context;
     const { output } = this;
-    output.begin(timestamps !== undefined);
+    output.begin(timestamps !== undefined, count);
     let i = 0;
     try {
       for (; i < count; i++) {

@@ -240,7 +240,7 @@ export class SourceDriver {
   }
 
   #newOutput(): SourceOutput<unknown> {
-    return { values: [], count: 0, side: (tag, value) => void this.#aside.push({ tag: tag.id, value }) };
+    return { values: new Array(batchRecordsMax), count: 0, side: (tag, value) => void this.#aside.push({ tag: tag.id, value }) };
   }
 }
 

@@ -11,9 +11,11 @@ import { ListCell, storedUndefined } from './cells.ts';
 /** What a handle needs of its store: the selected slot and the versions of its slots. */
 export interface SlotStore {
   current: number;
+  /** A snapshot is running: writes have to be told. */
+  isWatched: boolean;
   /** Raised when a snapshot begins. */
   version: number;
-  /** Version of the last write, per slot. */
+  /** Version of the last write that was told, per slot. */
   versions: Int32Array;
   /** Keeps the slot's image for the snapshots that need it, and marks the slot as written. */
   touch(slot: number): void;
@@ -36,7 +38,7 @@ abstract class Handle {
   protected writable(): number {
     const { store } = this;
     const slot = store.current;
-    if (store.versions[slot] !== store.version) store.touch(slot);
+    if (store.isWatched && store.versions[slot] !== store.version) store.touch(slot);
     return slot;
   }
 

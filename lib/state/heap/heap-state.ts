@@ -1,7 +1,8 @@
 // Keyed state on the heap, in columns: one map from key to slot number, and one array per state that is indexed by slot. A batch's keys are
 // resolved in one tight loop; a record then touches one array element per state it reads. Measured against one object per key, this is about
 // twice as fast on 100,000 keys, since it leaves the collector and the caches far less to visit (docs/decisions/002-columnar-heap.md).
-//   H1  `versions[slot]` is the store's version at the slot's last write. The version rises only when a snapshot begins.
+//   H1  `versions[slot]` is the store's version at the slot's last write while a snapshot ran (writes at other times need not be noted). The
+//       version rises only when a snapshot begins.
 //   H2  Before the first write to a slot since a snapshot began, `touch` captures its cells for every snapshot that has not passed it yet.
 //   H3  A slot whose cells are all empty is freed at `endBatch`, never inside a batch; a reused slot counts as written.
 
@@ -27,6 +28,7 @@ import {
   type SlotStore,
 } from './handles.ts';
 import { HeapSnapshot } from './heap-snapshot.ts';
+import { KeyIndex } from './key-index.ts';
 
 export interface Column {
   readonly info: StateInfo;
@@ -37,6 +39,7 @@ export interface Column {
 
 export class HeapState implements KeyedStateBackend, SlotStore {
   current = 0;
+  isWatched = false;
   version = 1;
   versions: Int32Array = new Int32Array(1024);
   readonly states: readonly StateInfo[];
@@ -47,11 +50,8 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   readonly columns: readonly Column[];
   /** -1 where not known yet. */
   #groups = new Int16Array(1024);
-  /** The key of each slot; `undefined` where the slot is free. */
-  readonly keys: (StateKey | undefined)[] = [];
-  readonly #slots = new Map<StateKey, number>();
-  /** Keys that are objects are found by their encoding; they never mix with strings. */
-  readonly #composite = new Map<string, number>();
+  readonly #index = new KeyIndex();
+  readonly #createSlot = (key: StateKey): number => this.#create(key);
   readonly #free: number[] = [];
   readonly #maybeEmpty: number[] = [];
   readonly #running = new Set<HeapSnapshot>();
@@ -66,12 +66,7 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   }
 
   resolve(keys: readonly StateKey[], count: number, slots: Int32Array): void {
-    const known = this.#slots;
-    for (let i = 0; i < count; i++) {
-      const key = keys[i] as StateKey;
-      const slot = typeof key === 'object' ? this.#composite.get(key.encoded) : known.get(key);
-      slots[i] = slot === undefined ? this.#create(key) : slot;
-    }
+    this.#index.resolve(keys, count, slots, this.#createSlot);
   }
 
   select(slot: number): void {
@@ -79,8 +74,12 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   }
 
   selectKey(key: StateKey): void {
-    const slot = typeof key === 'object' ? this.#composite.get(key.encoded) : this.#slots.get(key);
-    this.current = slot === undefined ? this.#create(key) : slot;
+    this.current = this.#index.find(key) ?? this.#create(key);
+  }
+
+  /** The key of each slot; `undefined` where the slot is free. */
+  get keys(): readonly (StateKey | undefined)[] {
+    return this.#index.keys;
   }
 
   currentKey(): StateKey {
@@ -120,8 +119,12 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   }
 
   startSnapshot(): RunningSnapshot {
-    const snapshot: HeapSnapshot = new HeapSnapshot(this, () => this.#running.delete(snapshot));
+    const snapshot: HeapSnapshot = new HeapSnapshot(this, () => {
+      this.#running.delete(snapshot);
+      this.isWatched = this.#running.size > 0;
+    });
     this.#running.add(snapshot);
+    this.isWatched = true;
     this.version += 1;
     return snapshot;
   }
@@ -177,10 +180,8 @@ export class HeapState implements KeyedStateBackend, SlotStore {
     }
     this.#groups[slot] = -1;
     this.versions[slot] = this.version;
-    this.keys[slot] = key;
     for (const { cells } of this.columns) cells[slot] = undefined;
-    if (typeof key === 'object') this.#composite.set(key.encoded, slot);
-    else this.#slots.set(key, slot);
+    this.#index.add(key, slot);
     this.#maybeEmpty.push(slot);
     return slot;
   }
@@ -189,9 +190,7 @@ export class HeapState implements KeyedStateBackend, SlotStore {
     const key = this.keys[slot];
     if (key === undefined) return;
     for (const { cells } of this.columns) if (cells[slot] !== undefined) return;
-    if (typeof key === 'object') this.#composite.delete(key.encoded);
-    else this.#slots.delete(key);
-    this.keys[slot] = undefined;
+    this.#index.remove(slot);
     this.#free.push(slot);
   }
 }
