@@ -11,9 +11,10 @@ import type {
 } from '../api/functions.ts';
 import type { StateShape } from '../api/state.ts';
 import type { OperatorRestore } from '../checkpoint/snapshot.ts';
-import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
+import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import { keyValue, type StateKey } from '../core/key-codec.ts';
+import { decodeValue, encodeValue } from '../core/value-codec.ts';
 import type { KeyedStateBackend } from '../state/backend.ts';
 import type { TimeDomain, TimerIndex } from '../state/timers.ts';
 import { FunctionLifecycle } from './function-lifecycle.ts';
@@ -88,6 +89,12 @@ class KeyedOperatorContext extends OperatorContext implements KeyedContext<unkno
 /** A method of the user's function that runs for one record of one keyed input; called on the function object. */
 type ElementFunction = (value: unknown, context: never, out: never) => void;
 
+/**
+ * The list that keeps the event time of a subtask. Without it, a record that was late before a restore might not be late after it, until every
+ * input has told its event time again, and a window that has given its result would give another one.
+ */
+const eventTimeName = 'sluice:event-time';
+
 export abstract class KeyedOperator extends Operator {
   readonly backend: KeyedStateBackend;
   protected readonly lifecycle: FunctionLifecycle;
@@ -112,7 +119,15 @@ export abstract class KeyedOperator extends Operator {
 
   override async open(restore: OperatorRestore | undefined): Promise<void> {
     for (const { states, groups } of restore?.keyed ?? []) this.backend.restore(states, groups);
-    await this.lifecycle.open(restore);
+    await this.lifecycle.open(restore === undefined ? undefined : this.#takeEventTime(restore));
+  }
+
+  /** @returns what is left of the restore */
+  #takeEventTime(restore: OperatorRestore): OperatorRestore {
+    const stored = restore.lists.find(({ name }) => name === eventTimeName);
+    // At an aligned barrier all subtasks stand at one time. Where they did not, the earliest makes nothing late that was not.
+    if (stored !== undefined) this.watermark = Math.min(...stored.elements.map((element) => decodeValue(element) as number));
+    return { ...restore, lists: restore.lists.filter((list) => list !== stored) };
   }
 
   registerTimer(domain: TimeDomain, time: number): void {
@@ -195,7 +210,11 @@ export abstract class KeyedOperator extends Operator {
   }
 
   override snapshot(moment: CheckpointMoment): OperatorSnapshotInProgress {
-    const lists = this.lifecycle.snapshot(moment);
+    const lists = [...this.lifecycle.snapshot(moment)];
+    const knowsTime = this.backend.states.length > 0 || this.#onTimer !== undefined;
+    if (knowsTime && this.watermark !== noWatermark) {
+      lists.push({ name: eventTimeName, redistribution: 'union', elements: [encodeValue(this.watermark)] });
+    }
     return { lists, keyed: { states: this.backend.states, running: this.backend.startSnapshot() } };
   }
 

@@ -530,6 +530,53 @@ describe('restores', () => {
   });
 });
 
+describe('event time after a restore', () => {
+  test('stands in keyed operators where it stood: a window that has given its result does not give another one for a late record', async () => {
+    interface Row {
+      readonly t: number;
+    }
+    for (const [before, after] of [
+      [2, 2],
+      [2, 3],
+      [3, 1],
+    ] as const) {
+      for (let seed = 1; seed <= 25; seed++) {
+        const engine = new Engine(seed);
+        const out = collect<string>();
+        // The late record waits for the second process, which may read it before any other input has told its event time again.
+        const late = at(1_000, { t: 70 });
+        const job = defineJob('late', (env) => {
+          env.enableCheckpointing('100 ms', retained);
+          env
+            .fromSource(
+              timedSource<Row>({ a: [...at(0, { t: 50 }, { t: 1_000 }), ...late], b: at(0, { t: 60 }, { t: 1_200 }) }, { endsAt: 5_000 }),
+              {
+                uid: 'in',
+                watermarks: WatermarkStrategy.forMonotonousTimestamps<Row>().withTimestamps((r) => r.t),
+              },
+            )
+            .keyBy(() => 'all')
+            .window(TumblingEventTimeWindows.of('100 ms'))
+            .aggregate(count(), (_k, w, [n]) => `${w.start}:${n}`)
+            .uid('windows')
+            .sinkTo(out, { uid: 'out' });
+        });
+        const { wasKilled } = await engine.run(job, {
+          parallelism: before,
+          on(event, { process }) {
+            if (event.kind === 'checkpoint-completed') engine.world.alarm(1, () => process.kill());
+          },
+        });
+        expect(wasKilled).toBe(true);
+        await engine.world.run(new Promise<void>((resolve) => engine.world.alarm(2_000, resolve)));
+        const { result } = await engine.finish(job, { from: 'latest', parallelism: after });
+        expect([...out.rows], `seed ${seed}, ${before} → ${after}`).toEqual(['0:2', '1000:1', '1200:1']);
+        expect(result.counters).toEqual({ 'windows.numLateRecordsDropped': 1 });
+      }
+    }
+  });
+});
+
 describe('AT_LEAST_ONCE', () => {
   test('loses nothing over a failure, and is exact without one', async () => {
     for (const fails of [false, true]) {
