@@ -75,6 +75,11 @@ export class CheckpointCoordinator {
     return this.#lastCompleted === 0 ? undefined : this.#lastCompleted;
   }
 
+  /** Something of a checkpoint is under way. */
+  get isBusy(): boolean {
+    return this.#pending.size > 0 || this.#background.size > 0;
+  }
+
   /** Starts and aborts what is due. @returns ms until it wants to be called again; `undefined`: only after something else happened */
   tick(): number | undefined {
     if (this.#phase === 'over') return undefined;

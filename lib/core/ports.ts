@@ -17,8 +17,11 @@ export interface Random {
 export interface Scheduler {
   /** An index from 0 to `runnable - 1`. */
   pick(runnable: number): number;
-  /** Called between steps. A promise when the engine has to let I/O completions in, else `undefined`. */
-  breathe(): Promise<void> | undefined;
+  /**
+   * Called between steps. A promise when the engine has to let I/O completions in, else `undefined`.
+   * @param isAwaitingIo  a checkpoint waits for its files: completions should come in soon, even behind slow user code
+   */
+  breathe(isAwaitingIo: boolean): Promise<void> | undefined;
   /** How many of the next `entries` entries of a snapshot to encode before other work goes on, at least 1; all of them when absent. */
   slice?(entries: number): number;
 }

@@ -44,6 +44,8 @@ export interface AttemptHooks {
   /** Called between steps; returns ms until it wants to be called again, if at all. */
   readonly tick: () => number | undefined;
   readonly isCancelled: () => boolean;
+  /** A checkpoint waits for its files. */
+  readonly isAwaitingIo?: () => boolean;
   /** When to stop although there may be more to do; by default when every subtask has finished. */
   readonly isOver?: () => boolean;
 }
@@ -128,7 +130,7 @@ export class Attempt {
       for (const subtask of this.#subtasks) if (subtask.isRunnable) runnable.push(subtask);
       if (runnable.length > 0) {
         this.#step(runnable[scheduler.pick(runnable.length)] as Subtask);
-        const breath = scheduler.breathe();
+        const breath = scheduler.breathe(hooks.isAwaitingIo?.() ?? false);
         if (breath !== undefined) await breath;
         continue;
       }

@@ -162,7 +162,11 @@ class JobRun {
       const assembled = await prepareAttempt(preparation);
       attempt.start(assembled);
       this.#meter.watch(assembled.subtasks);
-      const hooks = { tick: () => this.#tick(coordinator), isCancelled: () => this.#request.cancel?.aborted ?? false };
+      const hooks = {
+        tick: () => this.#tick(coordinator),
+        isCancelled: () => this.#request.cancel?.aborted ?? false,
+        isAwaitingIo: () => coordinator.isBusy,
+      };
       const stopListening = onAbort(this.#request.cancel, () => attempt.bell.ring());
       try {
         const end = await attempt.run(hooks);

@@ -5,6 +5,12 @@ import type { Scheduler } from '../../core/ports.ts';
 
 const breathEveryMs = 1; // a few batches: a turn of the event loop costs some microseconds, so this costs below one percent
 
+// A checkpoint is dozens of file operations in a row, and each is heard of in a turn of the event loop. Behind user code that takes 50 ms for
+// a batch, one turn a batch would make seconds of it; a share of the time that a slow step took lets a whole run of operations through.
+const slowStepMs = 4;
+const shareForIo = 0.2;
+const breathMsMax = 20;
+
 /** Turns in order, a breath each millisecond of work. One per run. */
 export function systemScheduler(): Scheduler {
   let turn = 0;
@@ -17,9 +23,21 @@ export function systemScheduler(): Scheduler {
       turn = (turn + 1) % runnable;
       return turn;
     },
-    breathe() {
-      if (performance.now() - breathedAtMs < breathEveryMs) return undefined;
-      return new Promise<void>((resolve) => setImmediate(resolve)).then(breathed);
+    breathe(isAwaitingIo) {
+      const workedMs = performance.now() - breathedAtMs;
+      if (workedMs < breathEveryMs) return undefined;
+      if (isAwaitingIo && workedMs >= slowStepMs) return turnsFor(Math.min(workedMs * shareForIo, breathMsMax)).then(breathed);
+      return oneTurn().then(breathed);
     },
   };
+}
+
+function oneTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+async function turnsFor(ms: number): Promise<void> {
+  const endMs = performance.now() + ms;
+  do await oneTurn();
+  while (performance.now() < endMs);
 }
