@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { Collector, KeyedProcessFunction } from '../../../lib/api/functions.ts';
 import { OutputTag } from '../../../lib/api/functions.ts';
 import { listState, mapState, valueState } from '../../../lib/api/state.ts';
+import type { SubtaskSnapshot } from '../../../lib/checkpoint/snapshot.ts';
 import { collect } from '../../../lib/connectors/sinks/collect.ts';
 import { finalWatermark, type RecordBatch } from '../../../lib/core/batch.ts';
 import type { Plan } from '../../../lib/graph/plan.ts';
@@ -376,6 +377,7 @@ describe('a keyed and a broadcast input', () => {
     after.process(batchOf([['u', 1]], { keys: ['u'] }), 0);
     after.advanceWatermark(9);
     expect(rows(after)).toEqual(['u a', 'u z', 'u of a,z']);
-    expect(finished(after.snapshot({ checkpointId: 2, timestamp: 0 })).operators[0]?.lists).toEqual(snapshot.operators[0]?.lists);
+    const rulesOf = (taken: SubtaskSnapshot): unknown => taken.operators[0]?.lists.find(({ name }) => name === 'broadcast:rules');
+    expect(rulesOf(finished(after.snapshot({ checkpointId: 2, timestamp: 0 })))).toEqual(rulesOf(snapshot));
   });
 });
