@@ -1,7 +1,7 @@
 // Which operators carry the causes of their records (lib/core/origins.ts), and where a cause alone would not tell two records apart.
 //   O1  An operator carries causes when a sink that asks for them can be reached from it; elsewhere nobody pays for them.
-//   O2  Every text begins with a root: the uid of a source, or of an operator whose timers give records. Within the output of one operator no text
-//       occurs twice; so it can occur twice only where several edges meet, and there only on edges that share a root.
+//   O2  Within the output of one operator no text occurs twice; so it can occur twice only where several edges meet. Two edges can bring the same
+//       text only if they share a source: a record's text begins with it, a timer's with an operator, and who shares that shares its sources.
 //   O3  Such edges are marked by their sender, so a mark changes with what the user calls things and with the edges that meet, with nothing else.
 
 import type { Edge, JobDescription, LogicalNode } from '../api/description.ts';
@@ -15,20 +15,13 @@ export interface OriginTracking {
 
 export function trackOrigins({ nodes }: JobDescription, uids: readonly string[]): OriginTracking {
   const carries = carriers(nodes);
-  const roots: ReadonlySet<string>[] = [];
-  const marks = nodes.map(({ id, inputs, operator }) => {
-    if (carries[id] !== true) {
-      roots.push(new Set());
-      return [];
-    }
-    const own = operator.kind === 'source' || timerKinds.has(operator.kind) ? [uids[id] as string] : [];
-    roots.push(new Set([...own, ...inputs.flatMap(({ from }) => [...(roots[from] as ReadonlySet<string>)])]));
-    return marksOf(inputs, roots, uids);
+  const sources: ReadonlySet<number>[] = [];
+  const marks = nodes.map(({ id, inputs }) => {
+    sources.push(new Set(inputs.length === 0 ? [id] : inputs.flatMap(({ from }) => [...(sources[from] as ReadonlySet<number>)])));
+    return carries[id] === true ? marksOf(inputs, sources, uids) : [];
   });
   return { carries, marks };
 }
-
-const timerKinds: ReadonlySet<LogicalNode['operator']['kind']> = new Set(['keyedProcess', 'coProcess', 'broadcastProcess']);
 
 /** From the sinks that ask, against the edges; ids are in topological order. */
 function carriers(nodes: readonly LogicalNode[]): readonly boolean[] {
@@ -39,11 +32,15 @@ function carriers(nodes: readonly LogicalNode[]): readonly boolean[] {
   return carries;
 }
 
-function marksOf(inputs: readonly Edge[], roots: readonly ReadonlySet<string>[], uids: readonly string[]): readonly (string | undefined)[] {
+function marksOf(
+  inputs: readonly Edge[],
+  sources: readonly ReadonlySet<number>[],
+  uids: readonly string[],
+): readonly (string | undefined)[] {
   const used = new Map<string, number>();
   return inputs.map((edge, index) => {
-    const own = roots[edge.from] as ReadonlySet<string>;
-    const isAlone = inputs.every((other, i) => i === index || own.isDisjointFrom(roots[other.from] as ReadonlySet<string>));
+    const own = sources[edge.from] as ReadonlySet<number>;
+    const isAlone = inputs.every((other, i) => i === index || own.isDisjointFrom(sources[other.from] as ReadonlySet<number>));
     if (isAlone) return undefined;
     const name = senderName(edge, uids);
     const times = (used.get(name) ?? 0) + 1;

@@ -291,6 +291,21 @@ export function timers(rule: Rule): void {
     assert.deepEqual(taken(b, 'processing', 5), [[5, 'a']]);
   });
 
+  rule('a timer keeps the first thing that set it, over a snapshot too', (create) => {
+    const b = new Bench(create);
+    const { event, processing } = b.backend.timers;
+    event.registerCaused(5, 'a', 'first');
+    event.registerCaused(5, 'a', 'second');
+    event.register(6, 'a');
+    processing.registerCaused(7, key(['b']), 'third \u{1f600}');
+    const again = b.restored(create, b.snapshot());
+    for (const { backend } of [b, again]) {
+      assert.equal(backend.timers.event.takeDue(9)?.cause, 'first');
+      assert.equal(backend.timers.event.takeDue(9)?.cause, undefined);
+      assert.equal(backend.timers.processing.takeDue(9)?.cause, 'third \u{1f600}');
+    }
+  });
+
   rule('only what is due is taken, the limit included', (create) => {
     const b = new Bench(create);
     for (const time of [9, 10, 11]) b.backend.timers.event.register(time, 'a');

@@ -14,14 +14,14 @@ import {
   WatermarkStrategy,
 } from '../../../lib/index.ts';
 import { Engine } from '../../support/engine.ts';
-import { RecordingTarget } from '../../support/recording-sink.ts';
+import { IdentifiedTarget } from '../../support/identified-target.ts';
 import { at, malformed, type Timed, timedSource } from '../../support/timed-source.ts';
 
 type Row = readonly [id: string, value: unknown];
 
 /** Runs a job whose last stream goes to the sink `out`. @returns its rows by id */
 async function rowsOf<T>(build: (env: Env) => DataStream<T>, parallelism = 1): Promise<readonly Row[]> {
-  const target = new RecordingTarget();
+  const target = new IdentifiedTarget();
   const job = defineJob('job', (env) => {
     build(env).sinkTo(target.sink(), { uid: 'out' });
   });
@@ -143,7 +143,7 @@ describe('the id of a row', () => {
   });
 
   test('copies that broadcast makes are one row', async () => {
-    const target = new RecordingTarget();
+    const target = new IdentifiedTarget();
     const job = defineJob('job', (env) => {
       numbers(env, 2).broadcast().sinkTo(target.sink(), { uid: 'out' });
     });

@@ -2,7 +2,7 @@
 
 import { type IdempotentSinkOptions, idempotentSink, type Sink } from '../../lib/index.ts';
 
-export class RecordingTarget {
+export class IdentifiedTarget {
   /** Every row ever handed over, repeats after a restart too. */
   readonly handed: { readonly id: string; readonly value: unknown }[] = [];
   /** As an upsert leaves it. */
