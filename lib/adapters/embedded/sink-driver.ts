@@ -1,6 +1,7 @@
 // One sink writer of one subtask: rows go to it after each batch; prepare and commit take turns, so a writer sees them one at a time, and
 // `discard` only when nothing is under way.
-//   D1  After a `prepare` that failed nothing is prepared any more: the writer may have lost rows, and a later checkpoint, perhaps already
+//   D1  Rows reach the writer one batch after the other: while it needs time for one, the next waits.
+//   D2  After a `prepare` that failed nothing is prepared any more: the writer may have lost rows, and a later checkpoint, perhaps already
 //       under way, must not complete without them.
 
 import type { Prepared, SinkWriter } from '../../api/sink.ts';
@@ -18,6 +19,7 @@ export class SinkDriver {
   readonly writer: SinkWriter;
   rowsWritten = 0;
   #last: Promise<unknown> = Promise.resolve();
+  #writing: Promise<void> | undefined;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(uid: string, writer: SinkWriter) {
@@ -25,20 +27,27 @@ export class SinkDriver {
     this.writer = writer;
   }
 
-  /** A promise when the writer needs time before more rows. */
+  /** A promise when the writer needs time before more rows; rows that come meanwhile (several batches of one step) wait for it. */
   write(rows: RecordBatch): void | Promise<void> {
     this.rowsWritten += rows.count;
-    let writing: void | Promise<void>;
+    const writing = this.#writing === undefined ? this.#write(rows) : this.#writing.then(() => this.#write(rows));
+    if (writing === undefined) return undefined;
+    this.#writing = writing;
+    const isOver = (): void => {
+      if (this.#writing === writing) this.#writing = undefined;
+    };
+    this.#last = Promise.allSettled([this.#last, writing.then(isOver, isOver)]);
+    return writing;
+  }
+
+  #write(rows: RecordBatch): void | Promise<void> {
     try {
-      writing = this.writer.write(rows);
+      return this.writer.write(rows)?.catch((error: unknown) => {
+        throw this.#failed('write', error);
+      });
     } catch (error) {
       throw this.#failed('write', error);
     }
-    if (writing === undefined) return undefined;
-    this.#last = Promise.allSettled([this.#last, writing]);
-    return writing.catch((error: unknown) => {
-      throw this.#failed('write', error);
-    });
   }
 
   /**
