@@ -212,7 +212,7 @@ export function randomFaults(random: SeededRandom, count: number, kinds: readonl
   return Array.from({ length: count }, () => {
     const kind = random.pick(kinds);
     const isAimed = random.chance(0.4) && kind !== 'throw' && kind !== 'torn' && kind !== 'disk-full' && kind !== 'short-write';
-    const after = kind === 'throw' ? random.skewed(300) : isAimed ? random.skewed(30) - 1 : random.skewed(600) - 1;
+    const after = kind === 'throw' ? random.skewed(300) : isAimed ? random.skewed(30) - 1 : random.skewed(400) - 1;
     return isAimed ? { kind, after, at: random.pick(soreSpots) } : { kind, after };
   });
 }

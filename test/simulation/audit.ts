@@ -95,15 +95,21 @@ export class Auditors {
     );
   }
 
-  /** @param isWhole the job finished; otherwise what is visible may be only part of it */
-  checkOutput(isWhole: boolean, runs: readonly number[]): void {
+  /**
+   * @param isWhole  the job finished; otherwise what is visible may be only part of it
+   * @param rewinds  how often it was started again behind what was visible: so often each row may come again
+   */
+  checkOutput(isWhole: boolean, runs: readonly number[], rewinds: number): void {
     const expected = evaluate(this.#spec);
     for (const node of this.#spec.nodes) {
       if (node.op.kind !== 'sink') continue;
       const slack = delaySlack(this.#spec, node, runs);
       const { mode } = this.#spec.checkpoints;
       const mayMiss = !isWhole || mode === 'AT_MOST_ONCE' ? Number.POSITIVE_INFINITY : slack;
-      this.#compare(node, expected.sinks.get(node.uid)!, this.rowsOf(node), { mayMiss, mayRepeat: mode === 'AT_LEAST_ONCE' });
+      this.#compare(node, expected.sinks.get(node.uid)!, this.rowsOf(node), {
+        mayMiss,
+        mayRepeat: mode === 'AT_LEAST_ONCE' ? Number.POSITIVE_INFINITY : rewinds,
+      });
     }
   }
 
@@ -111,15 +117,16 @@ export class Auditors {
     node: Node,
     expected: readonly Row[],
     actual: readonly Row[],
-    allowed: { readonly mayMiss: number; readonly mayRepeat: boolean },
+    allowed: { readonly mayMiss: number; readonly mayRepeat: number },
   ): void {
     const left = new Map<string, number>();
     for (const r of expected) left.set(textOf(r), (left.get(textOf(r)) ?? 0) + 1);
+    const once = new Map(left);
     const more: string[] = [];
     for (const r of actual) {
       const text = textOf(r);
       const n = left.get(text);
-      if (n === undefined || (n <= 0 && !allowed.mayRepeat)) more.push(text);
+      if (n === undefined || n <= -allowed.mayRepeat * once.get(text)!) more.push(text);
       else left.set(text, n - 1);
     }
     const missing = [...left].filter(([, n]) => n > 0);
@@ -133,7 +140,7 @@ export class Auditors {
           .map(([t]) => t)
           .join(' ')} (${sum})`,
       );
-    if (node.op.kind === 'sink' && node.op.isOrdered && !allowed.mayRepeat) this.#compareOrder(node.uid, expected, actual);
+    if (node.op.kind === 'sink' && node.op.isOrdered && allowed.mayRepeat === 0) this.#compareOrder(node.uid, expected, actual);
   }
 
   /** Rows of one (split, key) come in order; rows that are missing are told elsewhere. */

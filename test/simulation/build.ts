@@ -56,8 +56,8 @@ import {
 /** What a witness found in its operator state when it was restored. */
 export interface Testimony {
   readonly uid: string;
-  /** Which start of the job: a new number each time the job is built. */
-  readonly build: number;
+  /** Which start of the job: another one each time the job is built. */
+  readonly build: string;
   readonly subtask: number;
   readonly parallelism: number;
   readonly split: readonly string[];
@@ -78,7 +78,7 @@ export function buildJob(spec: JobSpec, around: Surroundings): Job {
   let builds = 0;
   return defineJob(spec.name, (env) => {
     configure(env, spec);
-    const build = ++builds;
+    const build = String(++builds);
     const made: (DataStream<Row> | undefined)[] = [];
     for (const node of spec.nodes) {
       const inputs = node.inputs.map((i) => (i.isSide ? made[i.node]!.getSideOutput(side) : made[i.node]!));
@@ -87,7 +87,7 @@ export function buildJob(spec: JobSpec, around: Surroundings): Job {
   });
 }
 
-type Context = Surroundings & { readonly build: number };
+type Context = Surroundings & { readonly build: string };
 
 function configure(env: Env, spec: JobSpec): void {
   const c = spec.checkpoints;
@@ -238,7 +238,7 @@ function chained(input: DataStream<Row>, uid: string, op: Op, ctx: Context): Dat
     case 'rolling':
       return rolling(input, op);
     default:
-      return keyed(input, uid, op);
+      return keyed(input, uid, op, ctx);
   }
 }
 
@@ -251,7 +251,7 @@ function spread(input: DataStream<Row>, how: (Op & { kind: 'spread' })['how']): 
   return input[how]();
 }
 
-function keyed(input: DataStream<Row>, uid: string, op: Op): DataStream<Row> {
+function keyed(input: DataStream<Row>, uid: string, op: Op, ctx: Context): DataStream<Row> {
   switch (op.kind) {
     case 'count':
       return keyedBy(input, op.key, false).process({
@@ -273,7 +273,7 @@ function keyed(input: DataStream<Row>, uid: string, op: Op): DataStream<Row> {
         },
       });
     case 'running':
-      return keyedBy(input, op.key, true).process(running());
+      return keyedBy(input, op.key, true).process(running(ctx));
     case 'buckets':
       return keyedBy(input, op.key, op.isPinned).process(buckets(uid, op));
     case 'hold':
@@ -283,7 +283,7 @@ function keyed(input: DataStream<Row>, uid: string, op: Op): DataStream<Row> {
   }
 }
 
-function running() {
+function running(ctx: Context) {
   const state = {
     sum: valueState<number>(),
     last: listState<number>(),
@@ -306,6 +306,8 @@ function running() {
       max.add(r.v);
       mean.add(r.v);
       trace.add(r.v);
+      // After its state was changed: none of it may stay.
+      if (ctx.throwsNow()) throw new Error('user code throws');
       const perRest = [...rests.entries()];
       out.collect({ ...r, v: runningDigest(sum.value()!, last.get(), perRest, max.get()!, mean.get()!, trace.get()!) });
     },
@@ -527,6 +529,7 @@ function witness(uid: string, ctx: Context) {
       counted = c.accumulator(uid, count());
     },
     snapshotState(c: { readonly checkpointId: number }) {
+      if (ctx.throwsNow()) throw new Error('user code cannot give its state');
       newest = newest.slice(-5);
       split.update(newest);
       union.update(newest);

@@ -174,13 +174,6 @@ export const mutations: readonly Mutation[] = [
     'export function transactionsOf(checkpoint: CheckpointMetadata): readonly SinkTransaction[] {\n',
     'export function transactionsOf(checkpoint: CheckpointMetadata): readonly SinkTransaction[] {\n  if (checkpoint.checkpoint > 0) return [];\n',
   ),
-  one(
-    'prepare-after-failure',
-    'nothing is promised after a promise failed',
-    'adapters/embedded/sink-driver.ts',
-    '      if (this.#failure !== undefined) throw this.#failure.error;\n',
-    '',
-  ),
   // Owners
   one(
     'zombie-keeps-directory',

@@ -66,8 +66,8 @@ export async function simulate(seed: number, options: ScenarioOptions = {}): Pro
 
 /** Cancelling is an end, not a fault, where nothing is kept; it is planned all the same and ends the world. */
 function faultsFor(spec: JobSpec): readonly FaultKind[] {
-  const hasMap = spec.nodes.some((n) => n.op.kind === 'map');
-  return faultKinds.filter((k) => k !== 'throw' || hasMap);
+  const canThrow = spec.nodes.some((n) => ['map', 'running', 'witness'].includes(n.op.kind));
+  return faultKinds.filter((k) => k !== 'throw' || canThrow);
 }
 
 class Scenario {
@@ -83,11 +83,16 @@ class Scenario {
   readonly #parallelisms: number[] = [];
   #runs = 0;
   #isCancelled = false;
+  /** Starts from the beginning or from an older checkpoint, after output had become visible: that output comes again. */
+  #rewinds = 0;
+  #rivals = 0;
+  readonly #mayRewind: boolean;
 
   constructor(seed: number, spec: JobSpec, planned: readonly PlannedFault[], keepTrace: boolean) {
     this.#seed = seed;
     this.#spec = spec;
     this.#random = seededRandom(seed).fork('driver');
+    this.#mayRewind = spec.checkpoints.mode === 'EXACTLY_ONCE' && spec.parallelism.length > 1 && this.#random.chance(0.15);
     this.#faults = new FaultPlan(planned, this.#random);
     this.#world = new World({ seed, faults: this.#faults, keepTrace, timeMsMax: 6 * 3_600_000, stepsMax: 150_000 });
     this.auditors = new Auditors(this.#world, spec, this.#target);
@@ -138,6 +143,7 @@ class Scenario {
       if (this.#runs >= 60) throw new StuckWorld('60 processes were not enough');
       // Whoever was stopped and may still own the directory is passed over until somebody has taken it.
       const run = this.#start(this.#zombies.some((z) => z.state !== 'dead' && !z.isZombie));
+      if (this.#random.chance(0.05)) this.#rival(run);
       let end = await run.nextEnd();
       if (end.kind === 'stopped' && this.#random.chance(0.3)) {
         // It goes on by itself and never knew.
@@ -152,7 +158,8 @@ class Scenario {
         }
       } else if (end.kind === 'failed') {
         this.#world.note(`${run.process.name} failed: ${messageOf(end.error)}`);
-        if (this.#faults.touched === run.touchedBefore && !run.isExcused) {
+        const isRefused = this.#rivals > 0 && isSluiceError(end.error) && end.error.code === 'OWNER_ALIVE';
+        if (this.#faults.touched === run.touchedBefore && !run.isExcused && !isRefused) {
           this.auditors.fail(`${run.process.name} failed without a fault: ${messageOf(end.error)}`);
         }
         if (this.#spec.checkpoints.cleanup === 'NO_EXTERNALIZED_CHECKPOINTS') {
@@ -173,6 +180,48 @@ class Scenario {
     }
   }
 
+  /** Where the next process goes on: nearly always from the latest checkpoint. */
+  #from(): string | undefined {
+    if (this.#runs === 1) return this.#random.chance(0.5) ? undefined : 'latest';
+    if (!this.#mayRewind || this.#zombies.some((z) => z.state !== 'dead') || !this.#random.chance(0.4)) return 'latest';
+    const complete = this.#world.disk
+      .walk(checkpointDirectory)
+      .filter((p) => p.endsWith('/_metadata'))
+      .map((p) => p.slice(0, -'/_metadata'.length));
+    const number = (path: string): number => Number(/chk-(\d+)$/.exec(path)![1]);
+    const older = complete.sort((a, b) => number(b) - number(a)).slice(1);
+    this.#rewinds++;
+    this.#target.mayAbortCommitted = true;
+    this.#world.note('rewind');
+    return older.length === 0 || this.#random.chance(0.3) ? undefined : this.#random.pick(older);
+  }
+
+  /** Somebody starts the job a second time while it runs: one of the two is refused. */
+  #rival(run: Run): void {
+    const process = this.#world.process(`rival-${this.#runs}`);
+    this.#rivals++;
+    this.#world.alarm(this.#random.skewed(300), () => {
+      const rival = new Run(process, this.#spec, {
+        parallelism: 1,
+        takesOver: false,
+        from: 'latest',
+        faults: new FaultPlan([], this.#random),
+        target: this.#target,
+        auditors: this.auditors,
+        random: this.#random,
+        isExcused: true,
+        onCancel: () => {},
+      });
+      rival.onStarted = () => {
+        if (run.hasStarted && run.process.state === 'running' && !run.hasEnded)
+          this.auditors.fail(`I1: ${process.name} began while ${run.process.name} is alive`);
+        run.isExcused = true;
+        process.kill();
+      };
+      void rival.nextEnd().then(() => process.kill());
+    });
+  }
+
   #pause(ms: number): Promise<void> {
     return new Promise((resolve) => this.#world.alarm(ms, resolve));
   }
@@ -185,7 +234,7 @@ class Scenario {
     return new Run(process, this.#spec, {
       parallelism,
       takesOver,
-      isFirst: this.#runs === 1,
+      from: this.#from(),
       faults: this.#faults,
       target: this.#target,
       auditors: this.auditors,
@@ -222,7 +271,7 @@ class Scenario {
   async #judge(result: RunResult | undefined): Promise<void> {
     const { auditors } = this;
     await auditors.checkClosure('at the end');
-    auditors.checkOutput(this.ending === 'finished', this.#parallelisms);
+    auditors.checkOutput(this.ending === 'finished', this.#parallelisms, this.#rewinds);
     auditors.checkTestimonies();
     for (const v of this.#target.violations) auditors.fail(v);
     if (result?.state === 'finished') auditors.checkAccumulators(result.accumulators);
@@ -235,7 +284,7 @@ class Scenario {
 interface RunSurroundings {
   readonly parallelism: number;
   readonly takesOver: boolean;
-  readonly isFirst: boolean;
+  readonly from: string | undefined;
   readonly faults: FaultPlan;
   readonly target: ExternalTarget;
   readonly auditors: Auditors;
@@ -255,8 +304,11 @@ class Run {
   readonly #own: Promise<RunEnd>;
   /** What faults had touched before it began. */
   readonly touchedBefore: number;
-  readonly isExcused: boolean;
+  /** Others took its place: it may be refused. */
+  isExcused: boolean;
   hasStarted = false;
+  hasEnded = false;
+  onStarted: (() => void) | undefined;
 
   constructor(process: SimulatedProcess, spec: JobSpec, s: RunSurroundings) {
     this.process = process;
@@ -271,7 +323,7 @@ class Run {
       process,
       target: s.target,
       throwsNow: () => process.state === 'running' && !process.isZombie && s.faults.throwsNow(),
-      testify: (t) => s.auditors.testimonies.push({ ...t, build: t.build + 1_000 * Number(process.name.slice(4)) }),
+      testify: (t) => s.auditors.testimonies.push({ ...t, build: `${process.name}/${t.build}` }),
     });
     const global = spec.backend === 'fs' && s.random.chance(0.5) ? {} : { checkpointsDirectory: checkpointDirectory };
     const work = runJob(process.ports, {
@@ -279,7 +331,7 @@ class Run {
       params: new Map(),
       global,
       parallelism: s.parallelism,
-      ...(s.isFirst && s.random.chance(0.5) ? {} : { from: 'latest' }),
+      ...(s.from === undefined ? {} : { from: s.from }),
       takeOver: s.takesOver,
       print: () => {},
       report: (event) => this.#hear(event),
@@ -287,6 +339,10 @@ class Run {
       workingDirectory: '/home',
       owner: process.name,
     });
+    const over = (): void => {
+      this.hasEnded = true;
+    };
+    work.then(over, over);
     this.#own = work.then(
       (result) => ({ kind: 'ended', result }) as const,
       (error: unknown) => ({ kind: 'failed', error }) as const,
@@ -301,7 +357,9 @@ class Run {
   }
 
   #hear(event: RunEvent): void {
-    if (event.kind === 'started') this.hasStarted = true;
+    if (event.kind !== 'started') return;
+    this.hasStarted = true;
+    this.onStarted?.();
   }
 }
 
