@@ -46,7 +46,7 @@ export interface StreamOperations<T> {
   rebalance(): DataStream<T>;
   /** Round robin over a part of the subtasks, so that with few senders each has its own receivers. */
   rescale(): DataStream<T>;
-  /** Evenly, in an order that looks random and is the same in a replay. */
+  /** Evenly, each record to a receiver drawn at random; a replay draws again. */
   shuffle(): DataStream<T>;
   /** Every record to every subtask. */
   broadcast(): DataStream<T>;
