@@ -6,6 +6,7 @@
 
 import type { Stats } from 'node:fs';
 import { type FileHandle, link, mkdir, open, readdir, readFile, rename, rm, stat, unlink } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import type { DirectoryEntry, FileAppender, FileReader, FileStat, FileSystem } from '../../core/ports.ts';
 import { lockFile } from './file-lock.ts';
 
@@ -45,35 +46,16 @@ export const nodeFileSystem: FileSystem = {
 
   removeTree: (path) => rm(path, { recursive: true, force: true }),
 
-  async createDirectory(path) {
-    try {
-      await mkdir(path);
-      return 'created';
-    } catch (e) {
-      if (codeOf(e) === 'EEXIST' && (await stat(path)).isDirectory()) return 'exists';
-      throw e;
-    }
-  },
+  createDirectory: makeDirectory,
 
-  async createDirectoryTree(path) {
-    await mkdir(path, { recursive: true });
-  },
+  createDirectoryTree: makeTree,
 
   async list(path) {
     const entries = await readdir(path, { withFileTypes: true });
     return entries.map((e): DirectoryEntry => ({ name: e.name, kind: kindOf(e) })).sort((a, b) => (a.name < b.name ? -1 : 1));
   },
 
-  async stat(path) {
-    try {
-      // Inode numbers may be above 2^53, and two files must never look like one.
-      const s = await stat(path, { bigint: true });
-      return { kind: kindOf(s), bytes: Number(s.size), identity: `${s.dev}:${s.ino}` } satisfies FileStat;
-    } catch (e) {
-      if (codeOf(e) === 'ENOENT' || codeOf(e) === 'ENOTDIR') return undefined;
-      throw e;
-    }
-  },
+  stat: statOf,
 
   async syncDirectory(path) {
     // Windows can neither open nor sync a directory, and keeps names durable without it.
@@ -88,6 +70,39 @@ export const nodeFileSystem: FileSystem = {
 
   lock: (path, owner) => lockFile(path, owner),
 };
+
+async function makeDirectory(path: string): Promise<'created' | 'exists'> {
+  try {
+    await mkdir(path);
+    return 'created';
+  } catch (e) {
+    if (codeOf(e) === 'EEXIST' && (await stat(path)).isDirectory()) return 'exists';
+    throw e;
+  }
+}
+
+/** Not by Node's `recursive`: where a file system answers ENOENT for a name that it refuses, as /proc does, that never ends. */
+async function makeTree(path: string): Promise<void> {
+  const missing: string[] = [];
+  let at = resolve(path);
+  while ((await statOf(at)) === undefined) {
+    missing.push(at);
+    at = dirname(at);
+  }
+  if (missing.length === 0) await makeDirectory(at); // it may be a file
+  for (const directory of missing.reverse()) await makeDirectory(directory);
+}
+
+async function statOf(path: string): Promise<FileStat | undefined> {
+  try {
+    // Inode numbers may be above 2^53, and two files must never look like one.
+    const s = await stat(path, { bigint: true });
+    return { kind: kindOf(s), bytes: Number(s.size), identity: `${s.dev}:${s.ino}` };
+  } catch (e) {
+    if (codeOf(e) === 'ENOENT' || codeOf(e) === 'ENOTDIR') return undefined;
+    throw e;
+  }
+}
 
 function codeOf(e: unknown): unknown {
   return (e as { readonly code?: unknown } | null)?.code;
