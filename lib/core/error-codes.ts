@@ -63,6 +63,7 @@ export const errorCodes = {
   VALUE_TOO_LARGE: 'a value is larger than can be written at once',
 
   // Checkpoints, restore, ownership and output
+  CHECKPOINT_DIRECTORY_NOT_WRITABLE: 'the directory for checkpoints cannot be made',
   CHECKPOINT_DAMAGED: 'a checkpoint does not have the bytes that were written',
   CHECKPOINT_FAILED: 'a checkpoint could not be completed',
   CHECKPOINT_GIVEN_UP: 'a checkpoint was aborted before its state was stored',

@@ -72,12 +72,30 @@ export async function liveOwner(files: FileSystem, root: string): Promise<string
 /**
  * Begins an attempt below a job's checkpoint root (made if it is missing).
  *
- * @throws SluiceError `OWNER_ALIVE` when the newest attempt's owner lives and `takeOver` is not given, or when another start was faster
+ * @throws SluiceError `OWNER_ALIVE` when the newest attempt's owner lives and `takeOver` is not given, or when another start was faster;
+ *   `CHECKPOINT_DIRECTORY_NOT_WRITABLE`
  */
 export async function openAttempt(files: FileSystem, root: string, request: AttemptRequest): Promise<Attempt> {
-  await createDurableTree(files, root);
+  await makeRoot(files, root);
   const newest = await newestGeneration(files, root);
   return newest === 0 ? await firstAttempt(files, root, request) : await succeed(files, root, newest, request);
+}
+
+const refusals: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST'];
+
+async function makeRoot(files: FileSystem, root: string): Promise<void> {
+  try {
+    await createDurableTree(files, root);
+  } catch (cause) {
+    if (!refusals.includes((cause as { readonly code?: unknown } | null)?.code)) throw cause;
+    throw new SluiceError('CHECKPOINT_DIRECTORY_NOT_WRITABLE', {
+      message: `the checkpoint directory ${root} cannot be made`,
+      next: 'fix-the-command',
+      advice: 'choose a directory in which this user may create files, by state.checkpoints.dir or FsStateBackend',
+      cause,
+      path: root,
+    });
+  }
 }
 
 async function firstAttempt(files: FileSystem, root: string, request: AttemptRequest): Promise<Attempt> {

@@ -68,6 +68,16 @@ describe('attempts', () => {
     expect((await files.list(third.path)).map((e) => e.name)).toEqual(['chk-1', 'owner-3.lock']);
   });
 
+  test('a directory that cannot be made is told as that, with the cause', async () => {
+    const root = await rootOnDisk();
+    await nodeFileSystem.createFile(root).then((file) => file.close());
+    await expect(open(nodeFileSystem, join(root, 'job'))).rejects.toMatchObject({
+      code: 'CHECKPOINT_DIRECTORY_NOT_WRITABLE',
+      message: expect.stringContaining(root),
+      cause: { code: 'ENOTDIR' },
+    });
+  });
+
   test('a live owner is respected and named', async () => {
     const files = memoryFiles();
     await open(files, '/s/job', 'process 41');
