@@ -34,6 +34,11 @@ export interface Outcome {
   readonly runs: number;
   readonly completed: number;
   readonly ending: string;
+  /** Starts from an older checkpoint or from the beginning, behind visible output. */
+  readonly rewinds: number;
+  readonly takeOvers: number;
+  readonly rivals: number;
+  readonly mode: string;
   /** The job in words. */
   readonly told: readonly string[];
 }
@@ -122,6 +127,10 @@ class Scenario {
       runs: this.#runs,
       completed: this.auditors.completed.length,
       ending: this.ending,
+      rewinds: this.#rewinds,
+      takeOvers: this.#zombies.filter((z) => z.isZombie).length,
+      rivals: this.#rivals,
+      mode: this.#spec.checkpoints.mode,
       told: tellSpec(this.#spec),
     };
   }
@@ -271,7 +280,12 @@ class Scenario {
   async #judge(result: RunResult | undefined): Promise<void> {
     const { auditors } = this;
     await auditors.checkClosure('at the end');
-    auditors.checkOutput(this.ending === 'finished', this.#parallelisms, this.#rewinds);
+    auditors.checkOutput({
+      isWhole: this.ending === 'finished',
+      isCalm: this.#runs === 1 && this.#faults.struck.length === 0,
+      runs: this.#parallelisms,
+      rewinds: this.#rewinds,
+    });
     auditors.checkTestimonies();
     for (const v of this.#target.violations) auditors.fail(v);
     if (result?.state === 'finished') auditors.checkAccumulators(result.accumulators);

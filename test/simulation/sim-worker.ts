@@ -17,6 +17,10 @@ parentPort!.on('message', (seed: number) => {
         runs: 0,
         completed: 0,
         ending: 'stuck',
+        rewinds: 0,
+        takeOvers: 0,
+        rivals: 0,
+        mode: '',
       }),
   );
 });

@@ -50,7 +50,21 @@ async function one(seed: number): Promise<void> {
 
 function hung(seed: number): Verdict {
   const failures = [`I8: nothing was heard of it for ${seedMsMax / 1_000} s of real time`];
-  return { seed, failures, traceHash: 0, steps: 0, planned: [], struck: [], runs: 0, completed: 0, ending: 'stuck' };
+  return {
+    seed,
+    failures,
+    traceHash: 0,
+    steps: 0,
+    planned: [],
+    struck: [],
+    runs: 0,
+    completed: 0,
+    ending: 'stuck',
+    rewinds: 0,
+    takeOvers: 0,
+    rivals: 0,
+    mode: '',
+  };
 }
 
 async function range(from: number, count: number): Promise<void> {
@@ -108,12 +122,20 @@ function report(verdicts: readonly Verdict[], seconds: number): void {
   const tally = (kind: FaultKind, list: (v: Verdict) => readonly FaultKind[]): number =>
     sum((v) => list(v).filter((k) => k === kind).length);
   const faults = faultKinds.map((k) => `${k} ${tally(k, (v) => v.struck)}/${tally(k, (v) => v.planned)}`);
-  const never = faultKinds.filter((k) => tally(k, (v) => v.struck) === 0);
+  const never: string[] = faultKinds.filter((k) => tally(k, (v) => v.struck) === 0);
   const missed = verdicts.filter((v) => v.struck.length < v.planned.length).length;
   console.log(
     `${verdicts.length} seeds in ${seconds.toFixed(1)} s: ${sum((v) => v.runs)} processes, ${sum((v) => v.completed)} checkpoints, ${sum((v) => v.steps)} steps`,
   );
   console.log(`faults struck/planned: ${faults.join(', ')}; ${missed} seeds ended before all of theirs had struck`);
+  const modes = ['EXACTLY_ONCE', 'AT_LEAST_ONCE', 'AT_MOST_ONCE'].map((m) => `${m} ${verdicts.filter((v) => v.mode === m).length}`);
+  const others = { 'take-over': sum((v) => v.takeOvers), rewind: sum((v) => v.rewinds), rival: sum((v) => v.rivals) };
+  console.log(
+    `${modes.join(', ')}; ${Object.entries(others)
+      .map(([what, n]) => `${what} ${n}`)
+      .join(', ')}`,
+  );
+  never.push(...Object.entries(others).flatMap(([what, n]) => (n === 0 ? [what] : [])));
   if (verdicts.length >= 500 && never.length > 0) {
     console.log(`no ${never.join(', ')} ever struck: these seeds prove less than they should`);
     process.exitCode = 1;
