@@ -136,8 +136,8 @@ function sum<T>(all: readonly T[], of: (one: T) => number): number {
 function contentText({ keyed, keyGroups, lists, pendingTransactions }: OperatorReport): string {
   const parts = keyed.map(({ name, kind }) => `${name} (${kind})`);
   if (keyed.length > 0) parts.push(`in ${keyGroups} key groups`);
-  for (const { name, redistribution, elements } of lists) parts.push(`${name} (${redistribution}, ${countText(elements)} elements)`);
-  if (pendingTransactions > 0) parts.push(`${pendingTransactions} transactions to commit`);
+  for (const { name, redistribution, elements } of lists) parts.push(`${name} (${redistribution}, ${counted(elements, 'element')})`);
+  if (pendingTransactions > 0) parts.push(`${counted(pendingTransactions, 'transaction')} to commit`);
   return parts.length === 0 ? 'none' : parts.join(', ');
 }
 
@@ -155,4 +155,8 @@ async function whileItMoves<T>(read: () => Promise<T>): Promise<T> {
       if (look === looksMax || (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     }
   }
+}
+
+function counted(n: number, thing: string): string {
+  return `${countText(n)} ${thing}${n === 1 ? '' : 's'}`;
 }

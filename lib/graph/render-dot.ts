@@ -11,6 +11,7 @@ export function renderDot(view: PlanView): string {
   return [
     `digraph ${quote(view.job)} {`,
     '  rankdir=LR;',
+    '  graph [fontname="Helvetica"];',
     '  node [shape=box, style=rounded, fontname="Helvetica"];',
     '  edge [fontname="Helvetica", fontsize=10];',
     ...view.stages.flatMap(cluster),

@@ -33,6 +33,7 @@ export function renderSvg(view: PlanView): string {
     '  <style>',
     '    text { font: 12px ui-monospace, Menlo, Consolas, monospace; fill: #1f2933; }',
     '    .stage { font-weight: bold; } .state, .exchange { fill: #52606d; font-size: 11px; }',
+    '    .exchange { stroke: #ffffff; stroke-width: 4px; paint-order: stroke; stroke-linejoin: round; }', // readable on the line it names
     '    rect { fill: #f5f7fa; stroke: #7b8794; rx: 6px; } path { fill: none; stroke: #7b8794; stroke-width: 1.5; }',
     '  </style>',
     '  <defs><marker id="arrow" viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" orient="auto">',
