@@ -39,6 +39,12 @@ function jobOfReadme(): string {
   return sample[1];
 }
 
+/** Every TypeScript sample of the guide, as files of the project. */
+function samplesOfGuide(): Readonly<Record<string, string>> {
+  const samples = [...readFileSync(join(root, 'docs/guide.md'), 'utf8').matchAll(/```ts\n([\s\S]*?)```/g)];
+  return Object.fromEntries(samples.map((sample, i) => [`guide-${i + 1}.ts`, sample[1] ?? '']));
+}
+
 const visits = [
   { user: 'a', page: '/', at: 1 },
   { user: 'b', page: '/', at: 2 },
@@ -56,8 +62,9 @@ beforeAll(() => {
     'visits.ndjson': visits.map((visit) => `${JSON.stringify(visit)}\n`).join(''),
     'tsconfig.json': JSON.stringify({
       compilerOptions: { module: 'nodenext', target: 'es2024', strict: true, noEmit: true, exactOptionalPropertyTypes: true, types: [] },
-      include: ['first-visits.ts'],
+      include: ['*.ts'],
     }),
+    ...samplesOfGuide(),
   });
   succeed(project, 'npm', 'install', tarball, '--prefer-offline', '--ignore-scripts', '--no-audit', '--no-fund');
 });
@@ -106,7 +113,8 @@ describe('an empty project with the tarball', () => {
     expect(said.stdout.trim()).toBe('function true');
   });
 
-  test('type-checks the job of the README against the published declarations', () => {
+  test('type-checks the job of the README and every sample of the guide against the published declarations', () => {
+    expect(Object.keys(samplesOfGuide()).length).toBeGreaterThan(5);
     const said = call(project, join(root, 'node_modules/.bin/tsc'), ['-p', 'tsconfig.json']);
     expect(said.stdout + said.stderr).toBe('');
   });
