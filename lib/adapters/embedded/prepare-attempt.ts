@@ -30,6 +30,16 @@ export interface Preparation {
   readonly meter: ProgressMeter;
 }
 
+/**
+ * To be asked before a checkpoint is adopted: one that is refused must leave the others as they were.
+ * @returns sentences for the user
+ * @throws SluiceError as `checkCompatible`
+ */
+export function checkRestorable(loaded: LoadedCheckpoint, plan: Plan, request: RunRequest): readonly string[] {
+  const allowNonRestoredState = request.allowNonRestoredState ?? false;
+  return checkCompatible(loaded.metadata, plan, { allowNonRestoredState, states: declaredStates(plan) }).notices;
+}
+
 export async function prepareAttempt(preparation: Preparation): Promise<Assembled> {
   return assemble(await assemblyOf(preparation));
 }
@@ -42,13 +52,6 @@ export async function settleFinished(preparation: Preparation): Promise<void> {
 async function assemblyOf(preparation: Preparation): Promise<Assembly> {
   const { attempt, storage, loaded, generation, ports, request, meter } = preparation;
   const { plan } = attempt;
-  if (loaded !== undefined) {
-    const { notices } = checkCompatible(loaded.metadata, plan, {
-      allowNonRestoredState: request.allowNonRestoredState ?? false,
-      states: declaredStates(plan),
-    });
-    for (const message of notices) request.report({ kind: 'notice', message });
-  }
   const restores = await readRestores(ports, plan, loaded);
   const abandoned = new Map<string, Uint8Array[]>();
   for (const { uid, transaction } of await storage.abandonedTransactions(loaded))

@@ -3,11 +3,13 @@
 //       no harm.
 //   R2  The restored checkpoint's promises are kept (sinks settled) before the first record.
 //   R3  The run ends well only when the last checkpoint is complete and every sink has confirmed it.
+//   R4  No checkpoint is removed before R2 holds, however the run ends: a start that was refused, or that could not be made, changes nothing.
 
 import type { JobSettings } from '../../api/options.ts';
 import { ParamValues } from '../../api/params.ts';
 import { CheckpointCoordinator, type CoordinatorMemory } from '../../checkpoint/coordinator.ts';
 import { decideRestart, noFailures, type RestartHistory } from '../../checkpoint/decide/restart.ts';
+import type { JobEnd } from '../../checkpoint/decide/retention.ts';
 import { type CheckpointRef, type LoadedCheckpoint, resolveRef } from '../../checkpoint/reading.ts';
 import { CheckpointStorage } from '../../checkpoint/storage.ts';
 import { isSluiceError } from '../../core/errors.ts';
@@ -18,7 +20,7 @@ import { Attempt, type AttemptEnd, type AttemptHooks } from './attempt.ts';
 import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
 import { openAttempt } from './attempt-directory.ts';
 import { checkpointRoot } from './checkpoint-directory.ts';
-import { prepareAttempt, settleFinished } from './prepare-attempt.ts';
+import { checkRestorable, prepareAttempt, settleFinished } from './prepare-attempt.ts';
 import { ProgressMeter } from './progress-meter.ts';
 import type { EmbeddedPorts, RunRequest, RunResult } from './run-types.ts';
 
@@ -66,6 +68,8 @@ class JobRun {
   #history: RestartHistory = noFailures;
   #lastCompleted: number | undefined;
   #coordinator: CheckpointCoordinator | undefined;
+  /** The sinks have kept what the checkpoint promises that the present attempt began with. */
+  #areSinksSettled = false;
 
   constructor(ports: EmbeddedPorts, request: RunRequest, plan: Plan, startedMs: number) {
     this.#ports = ports;
@@ -94,7 +98,7 @@ class JobRun {
           isFinished,
         });
         if (end.kind === 'ended' && isFinished) {
-          await this.#coordinator?.end('finished');
+          await this.#end('finished');
           return this.#alreadyFinished(loaded);
         }
         if (end.kind !== 'failed') return await this.#finished(end.kind, attempt);
@@ -129,6 +133,7 @@ class JobRun {
       this.#notice(`${this.#plan.job} has no completed checkpoint yet; it starts from the beginning`);
       return undefined;
     }
+    for (const message of checkRestorable(checkpoint, this.#plan, this.#request)) this.#notice(message);
     const number = checkpoint.metadata.checkpoint;
     const undone = await storage.adopt(checkpoint);
     if (undone.length > 0)
@@ -141,6 +146,7 @@ class JobRun {
     const attempt = new Attempt(this.#plan, this.#ports);
     const coordinator = this.#newCoordinator(attempt, storage);
     this.#coordinator = coordinator;
+    this.#areSinksSettled = false;
     try {
       const preparation = {
         attempt,
@@ -155,11 +161,13 @@ class JobRun {
       };
       if (isFinished) {
         await settleFinished(preparation);
+        this.#areSinksSettled = true;
         return { end: { kind: 'ended' }, attempt };
       }
       const restored = loaded?.metadata.checkpoint;
       report({ kind: 'started', job: this.#plan.job, generation: directory.generation, restored, directory: directory.path });
       const assembled = await prepareAttempt(preparation);
+      this.#areSinksSettled = true;
       attempt.start(assembled);
       this.#meter.watch(assembled.subtasks);
       const hooks = {
@@ -232,7 +240,7 @@ class JobRun {
 
   async #finished(kind: 'ended' | 'cancelled', attempt: Attempt | undefined): Promise<RunResult> {
     const isCancelled = kind === 'cancelled';
-    await this.#coordinator?.end(isCancelled ? 'cancelled' : 'finished');
+    await this.#end(isCancelled ? 'cancelled' : 'finished');
     if (isCancelled) await attempt?.discard();
     else await attempt?.close();
     return {
@@ -273,7 +281,7 @@ class JobRun {
       bits: this.#ports.random.bits(),
     });
     if (decision.kind === 'fail') {
-      await this.#coordinator?.end('failed');
+      await this.#end('failed');
       throw error;
     }
     this.#history = decision.history;
@@ -289,6 +297,12 @@ class JobRun {
     await sleep.done;
     stopListening();
     return cancel?.aborted ?? false;
+  }
+
+  /** What becomes of the checkpoints of a job that has ended so (R4). */
+  async #end(how: JobEnd): Promise<void> {
+    if (this.#areSinksSettled) await this.#coordinator?.end(how);
+    else await this.#coordinator?.abandon();
   }
 
   #notice(message: string): void {
