@@ -234,7 +234,7 @@ export class CheckpointCoordinator {
       try {
         await this.#options.storage.begin(p.checkpoint);
       } catch (e) {
-        this.#fail(p, 'not-begun', e);
+        this.#fail(p, isSluiceError(e) && e.code === 'OWNER_LOST' ? 'owner-lost' : 'not-begun', e);
         return;
       }
       if (p.givenUp !== undefined) return;

@@ -9,7 +9,7 @@
 //   S6  What an attempt finds is made durable before it acts on it: the one before may have died between the rename of `_metadata` and the
 //       sync of its name, and a promise that was kept must not be forgotten by a power cut.
 
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { CheckpointMode } from '../api/options.ts';
 import { equalBytes } from '../core/bytes.ts';
 import { isSluiceError } from '../core/errors.ts';
@@ -28,6 +28,7 @@ import { announcedName, checkpointOfName, checkpointPath, metadataName, stateFil
 import { readLine, removeLine, writeLine } from './line.ts';
 import { decodeMetadata, encodeMetadata } from './metadata.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
+import { ownerLost } from './owner-lost.ts';
 import {
   type CheckpointRef,
   type CheckpointSummary,
@@ -106,13 +107,21 @@ export class CheckpointStorage {
     this.#highest = Math.max(this.#highest, checkpoint);
   }
 
-  /** Makes the number durable (S1) and room for state. To be called in order of numbers, one at a time. */
+  /**
+   * Makes the number durable (S1) and room for state. To be called in order of numbers, one at a time.
+   * @throws SluiceError `OWNER_LOST` when another run has taken the directory over
+   */
   async begin(checkpoint: number): Promise<void> {
     this.#open.set(checkpoint, { isGivenUp: false, writes: new Set() });
-    await this.#writing(checkpoint, async () => {
-      await writeNumbers(this.#files, this.path, checkpoint);
-      await this.#files.createDirectory(checkpointPath(this.path, checkpoint));
-    });
+    try {
+      await this.#writing(checkpoint, async () => {
+        await writeNumbers(this.#files, this.path, checkpoint);
+        await this.#files.createDirectory(checkpointPath(this.path, checkpoint));
+      });
+    } catch (e) {
+      if ((await this.#files.stat(this.path)) === undefined) throw ownerLost(dirname(this.path), e);
+      throw e;
+    }
   }
 
   /**

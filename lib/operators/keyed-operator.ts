@@ -11,7 +11,7 @@ import type {
 } from '../api/functions.ts';
 import type { StateShape } from '../api/state.ts';
 import type { OperatorRestore } from '../checkpoint/snapshot.ts';
-import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
+import { batchRecordsMax, noTimestamp, noWatermark, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import { keyValue, type StateKey } from '../core/key-codec.ts';
 import { decodeValue, encodeValue } from '../core/value-codec.ts';
@@ -71,6 +71,8 @@ class KeyedOperatorContext extends OperatorContext implements KeyedContext<unkno
   /** Read-only handles of broadcast state; an empty object for the other kinds. */
   readonly broadcast: Handles;
   timeDomain: TimeDomain = 'event';
+  /** The time of the timer that is firing. */
+  firingAt: number | undefined;
   readonly #backend: KeyedStateBackend;
 
   constructor(operator: KeyedOperator, broadcast: Handles) {
@@ -79,6 +81,11 @@ class KeyedOperatorContext extends OperatorContext implements KeyedContext<unkno
     this.state = operator.backend.handles as KeyedContext<unknown, unknown>['state'];
     this.timerService = new TimerServiceOf(operator);
     this.broadcast = broadcast;
+  }
+
+  /** In `onTimer`: the time of the timer, of either domain. */
+  override timestamp(): number | undefined {
+    return this.firingAt ?? super.timestamp();
   }
 
   getCurrentKey(): unknown {
@@ -188,8 +195,10 @@ export abstract class KeyedOperator extends Operator {
     let timer = timers.takeDue(now);
     for (let fired = 0; timer !== undefined; timer = timers.takeDue(now)) {
       backend.selectKey(timer.key);
-      output.timestamp = timer.time;
+      // What a processing-time timer emits happened at no event time.
+      output.timestamp = domain === 'event' ? timer.time : noTimestamp;
       context.timeDomain = domain;
+      context.firingAt = timer.time;
       if (origins !== undefined) origins.beginTimer(this.environment.uid, domain, timer);
       try {
         const result: unknown = this.#onTimer?.(timer.time, context, output);
@@ -200,6 +209,7 @@ export abstract class KeyedOperator extends Operator {
       fired += 1;
       if (fired === max) break;
     }
+    context.firingAt = undefined;
     backend.endBatch();
     return timer === undefined;
   }

@@ -11,6 +11,7 @@
 
 import { join } from 'node:path';
 import { attemptName, generationOfName } from '../../checkpoint/layout.ts';
+import { ownerLost } from '../../checkpoint/owner-lost.ts';
 import { createDurableTree } from '../../core/durable-tree.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { FileLock, FileSystem } from '../../core/ports.ts';
@@ -242,16 +243,6 @@ function tooSlow(root: string, seen: number): SluiceError {
     next: 'fix-the-command',
     advice: 'start one run at a time, or give each job a directory of its own',
     path: root,
-  });
-}
-
-function ownerLost(root: string, cause: unknown): SluiceError {
-  return new SluiceError('OWNER_LOST', {
-    message: `another run has taken over the checkpoint directory ${root} while this one was running, so this one must not go on`,
-    next: 'fix-the-command',
-    advice: 'nothing to do if that was intended; this run has changed nothing since',
-    path: root,
-    cause,
   });
 }
 

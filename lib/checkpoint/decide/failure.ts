@@ -10,6 +10,8 @@ export type AbortReason =
   /** Acknowledged by all, but its metadata could not be written. */
   | 'not-completed'
   | 'expired'
+  /** The directory has gone to another run: no later checkpoint can do better, whatever is tolerated. */
+  | 'owner-lost'
   /** A higher one completed first. Nobody's fault. */
   | 'subsumed'
   /** The job ended, restarts, or was cancelled. */
@@ -30,5 +32,6 @@ export type FailureOutcome =
 export function decideFailure(facts: FailureFacts): FailureOutcome {
   if (facts.reason === 'subsumed' || facts.reason === 'stopped') return { kind: 'ignored' };
   const failuresInARow = facts.failuresInARow + 1;
+  if (facts.reason === 'owner-lost') return { kind: 'fail-job', failuresInARow };
   return { kind: failuresInARow > facts.tolerable ? 'fail-job' : 'tolerated', failuresInARow };
 }

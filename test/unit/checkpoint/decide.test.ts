@@ -111,6 +111,7 @@ describe('failure tolerance', () => {
     ['expired', 3, 3, { kind: 'fail-job', failuresInARow: 4 }],
     ['not-begun', 0, 0, { kind: 'fail-job', failuresInARow: 1 }],
     ['not-completed', 0, 0, { kind: 'fail-job', failuresInARow: 1 }],
+    ['owner-lost', 0, 1_000, { kind: 'fail-job', failuresInARow: 1 }],
     ['subsumed', 3, 0, { kind: 'ignored' }],
     ['stopped', 3, 0, { kind: 'ignored' }],
   ];

@@ -556,3 +556,11 @@ describe('going on from a checkpoint', () => {
     expect((await storage.promisesOfOldLine()).map((t) => [t.uid, text(t.transaction)])).toEqual([['out', 'out/0/2']]);
   });
 });
+
+test('C54 a run whose directory went to another one is told so when it begins a checkpoint, and by no ENOENT', async () => {
+  const files = memoryFiles();
+  const storage = await storageOn(files);
+  await take(storage);
+  await files.rename(path, `${path}-taken`);
+  await expect(storage.begin(storage.nextNumber())).rejects.toMatchObject({ code: 'OWNER_LOST' });
+});

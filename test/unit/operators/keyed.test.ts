@@ -237,6 +237,24 @@ describe('timers', () => {
     expect(given(host).rows).toEqual({});
   });
 
+  test('what a processing-time timer emits has no event time, what an event-time timer emits has that of the timer', async () => {
+    const host = await hostOf(
+      timerPlan({
+        processElement(_record, ctx, _out: Collector<unknown>) {
+          ctx.timerService.registerEventTimeTimer(50);
+          ctx.timerService.registerProcessingTimeTimer(60);
+        },
+      }),
+      'k',
+    );
+    const times = (): unknown[] => host.takeEffects().sinkRows.flatMap(({ rows: batch }) => batch.timestamps);
+    host.process(timersFor(['a']), 0);
+    host.advanceWatermark(100);
+    expect(times()).toEqual([50]);
+    host.fireProcessingTimers(100);
+    expect(times()).toEqual([Number.NEGATIVE_INFINITY]);
+  });
+
   test('what onTimer throws is told with the time, the operator and the key', async () => {
     const host = await hostOf(
       timerPlan({
