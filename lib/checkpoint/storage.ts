@@ -237,7 +237,7 @@ export class CheckpointStorage {
    */
   async adopt(loaded: LoadedCheckpoint): Promise<readonly number[]> {
     const { checkpoint } = loaded.metadata;
-    if (loaded.directory !== checkpointPath(this.path, checkpoint)) {
+    if (!this.#isOwn(loaded)) {
       await writeLine(this.#files, this.path, { above: this.#highest, origin: loaded.directory });
       this.continueAbove(checkpoint);
       return this.undoAbove(0);
@@ -281,7 +281,8 @@ export class CheckpointStorage {
    * @param restored  `undefined`: the job starts from the beginning, and what complete checkpoints promise is not abandoned
    */
   async abandonedTransactions(restored: LoadedCheckpoint | undefined): Promise<readonly SinkTransaction[]> {
-    const above = restored?.metadata.checkpoint ?? 0;
+    // The number of a checkpoint from elsewhere says nothing about ours: all of them were taken back.
+    const above = restored !== undefined && this.#isOwn(restored) ? restored.metadata.checkpoint : 0;
     const found: SinkTransaction[] = [...(await announcementsAbove(this.#files, this.path, above))];
     const promised: SinkTransaction[] = [];
     for (const entry of await this.#files.list(this.path)) {
@@ -294,6 +295,10 @@ export class CheckpointStorage {
     }
     if (restored !== undefined) promised.push(...transactionsOf(restored.metadata));
     return unique(found).filter((f) => !promised.some((p) => isSame(f, p)));
+  }
+
+  #isOwn({ directory, metadata }: LoadedCheckpoint): boolean {
+    return directory === checkpointPath(this.path, metadata.checkpoint);
   }
 
   async #transactionsIn(path: string): Promise<readonly SinkTransaction[]> {
@@ -334,7 +339,8 @@ export class CheckpointStorage {
     }
     const left = await this.completed();
     const { above } = await readLine(this.#files, this.path);
-    if (left.every((n) => n > above)) await removeLine(this.#files, this.path);
+    // Without any the line stays, because it says where the job goes on.
+    if (left.length > 0 && left.every((n) => n > above)) await removeLine(this.#files, this.path);
     if (before < Number.MAX_SAFE_INTEGER) await removeAnnouncements(this.#files, this.path, before);
   }
 

@@ -516,6 +516,33 @@ describe('going on from a checkpoint', () => {
     expect(await filesBelow(files, '/elsewhere')).toHaveLength(10);
   });
 
+  test('from elsewhere: a run that ended before the first of our own leaves that one as the place to go on from', async () => {
+    const files = memoryFiles();
+    await take(await storageOn(files));
+    await files.rename(path, '/elsewhere');
+    const storage = await storageOn(files);
+    await storage.adopt((await storage.load({ path: '/elsewhere/chk-1' })).checkpoint!);
+    await storage.retain([]);
+    const next = await storageOn(files, { generation: 2 });
+    expect((await next.load('latest')).checkpoint).toMatchObject({ directory: '/elsewhere/chk-1' });
+  });
+
+  test('from elsewhere: what our own checkpoints promised and announced is abandoned, also where their numbers are lower', async () => {
+    const files = memoryFiles();
+    const elsewhere = await storageOn(files);
+    for (let i = 0; i < 9; i++) await take(elsewhere);
+    await files.rename(path, '/elsewhere');
+    const storage = await storageOn(files);
+    await take(storage);
+    const open = storage.nextNumber();
+    await storage.begin(open);
+    await storage.announce(open, { stage: 0, subtask: 0, uid: 'out', transactions: [new TextEncoder().encode('open')] });
+    const { checkpoint } = await storage.load({ path: '/elsewhere/chk-9' });
+    await storage.adopt(checkpoint!);
+    const abandoned = await storage.abandonedTransactions(checkpoint);
+    expect(abandoned.map((t) => text(t.transaction)).sort()).toEqual(['open', 'out/0/1']);
+  });
+
   test('from the beginning: latest means nothing before the new line, which begins above the old numbers, and then the new ones', async () => {
     const files = memoryFiles();
     const first = await storageOn(files);
