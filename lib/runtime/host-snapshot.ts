@@ -3,7 +3,7 @@
 import type { OperatorSnapshot, SubtaskSnapshot } from '../checkpoint/snapshot.ts';
 import type { OperatorSnapshotInProgress } from '../operators/operator.ts';
 
-interface OperatorPart {
+export interface OperatorPart {
   readonly uid: string;
   readonly inProgress: OperatorSnapshotInProgress;
   readonly accumulators: OperatorSnapshot['accumulators'];

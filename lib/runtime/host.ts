@@ -4,7 +4,7 @@
 //   H2  A watermark passes an operator only after the timers that it makes due have fired, `timersPerStep` at a time.
 //   H3  A snapshot is the state between two calls: every earlier batch is in it, no later one.
 
-import type { OperatorRestore, OperatorSnapshot, SubtaskRestore } from '../checkpoint/snapshot.ts';
+import type { OperatorRestore, SubtaskRestore } from '../checkpoint/snapshot.ts';
 import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
 import type { Random } from '../core/ports.ts';
 import type { PlannedOperator, Stage, Target } from '../graph/plan.ts';
@@ -15,7 +15,7 @@ import { BatchOperator } from '../operators/stateless.ts';
 import type { KeyedStateFactory } from '../state/backend.ts';
 import { Accumulators } from './accumulators.ts';
 import { Effects } from './effects.ts';
-import { HostSnapshot } from './host-snapshot.ts';
+import { HostSnapshot, type OperatorPart } from './host-snapshot.ts';
 import type { SubtaskMetrics } from './metrics.ts';
 import { createRoute, type Route, reachableTargets } from './routing.ts';
 
@@ -134,13 +134,21 @@ export class OperatorHost {
     for (const [index, { targets }] of this.#outlets.entries()) for (const target of targets) this.#effects.emit(index, target, element);
   }
 
+  /** @throws what an operator answered that cannot give its state; then no part of the snapshot is under way */
   snapshot(moment: CheckpointMoment): HostSnapshot {
-    const operators = this.operators.map((operator, index) => ({
-      uid: (this.#planned[index] as PlannedOperator).uid,
-      inProgress: operator.snapshot(moment),
-      accumulators: (this.accumulators[index] as Accumulators).snapshot() as OperatorSnapshot['accumulators'],
-    }));
-    return new HostSnapshot(this.stage.id, this.subtask, operators);
+    const parts: OperatorPart[] = [];
+    const snapshot = new HostSnapshot(this.stage.id, this.subtask, parts);
+    try {
+      for (const [index, operator] of this.operators.entries()) {
+        const { uid } = this.#planned[index] as PlannedOperator;
+        const accumulators = (this.accumulators[index] as Accumulators).snapshot();
+        parts.push({ uid, accumulators, inProgress: operator.snapshot(moment) });
+      }
+    } catch (error) {
+      snapshot.cancel();
+      throw error;
+    }
+    return snapshot;
   }
 
   /** @throws the first error, once every operator has been closed */
