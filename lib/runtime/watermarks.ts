@@ -47,8 +47,9 @@ export class WatermarkValve {
     return this.#advance();
   }
 
+  /** Whoever could move event time is silent. */
   get isIdle(): boolean {
-    return this.#channels.every((time) => time.isIdle || time.hasEnded);
+    return this.#channels.every((time) => time.isIdle || time.hasEnded) && this.#channels.some((time) => !time.hasEnded);
   }
 
   #at(channel: number): ChannelTime {

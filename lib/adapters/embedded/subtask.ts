@@ -194,10 +194,11 @@ export class Subtask {
         break;
       case 'watermark':
         this.#pendingWatermark = this.#parts.valve.watermark(channel, element.timestamp);
+        this.#passIdleness();
         break;
       case 'idle':
         this.#pendingWatermark = this.#parts.valve.idle(channel);
-        if (this.#parts.valve.isIdle) this.host.broadcast({ kind: 'idle' });
+        this.#passIdleness();
         break;
       case 'barrier':
         this.#onBarrier(channel, element);
@@ -206,6 +207,11 @@ export class Subtask {
         this.#onEnd(channel);
         break;
     }
+  }
+
+  /** Silent inputs make their receivers idle too, also when it was the last input with something to say that ended. */
+  #passIdleness(): void {
+    if (this.#parts.valve.isIdle) this.host.broadcast({ kind: 'idle' });
   }
 
   #onBarrier(channel: number, element: StreamElement & { readonly kind: 'barrier' }): void {
@@ -220,6 +226,7 @@ export class Subtask {
     const { outcome } = this.#parts.alignment.end(channel);
     if (outcome.kind === 'complete') this.#passBarrier(outcome.checkpoint);
     this.#pendingWatermark = this.#parts.valve.end(channel);
+    this.#passIdleness();
     if (this.#endedChannels === this.#parts.gate.channels.length) this.#isEnding = true;
   }
 

@@ -372,3 +372,18 @@ describe('a silent source', () => {
     expect(told(b.given())).toEqual(['idle']);
   });
 });
+
+test('receivers are told that nobody speaks any more when the only input that did has ended, and nothing of the kind at the end of all', async () => {
+  const b = await benchOf(summing, 'sum', { inputs: 2 });
+  const [left, right] = b.inputs as [Channel, Channel];
+  left.push({ kind: 'idle' });
+  right.push(watermark(5));
+  b.drain();
+  expect(told(b.given())).toEqual(['wm 5']);
+  right.push(end);
+  b.drain();
+  expect(told(b.given())).toEqual(['idle']);
+  left.push(end);
+  b.drain();
+  expect(told(b.given())).toEqual([`wm ${Number.MAX_SAFE_INTEGER}`, 'end']);
+});
