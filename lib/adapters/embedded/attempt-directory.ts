@@ -1,6 +1,6 @@
 // attempt-directory.ts owns who may write below a job's checkpoint root: one attempt at a time. Every attempt (a start, a restart inside
 // the process, a restore) has a directory of its own name, and takes over what the attempt before it left by renaming that directory.
-//   A1  One directory `attempt-<generation>` at a time. Who renames it to the next number is the next attempt; the generation only grows.
+//   A1  One directory `attempt-<generation>` at a time. Who renames it to a higher number is the next attempt; the generation only grows.
 //   A2  The lock of the next generation is taken inside the old directory, before the rename: nobody ever sees an attempt's directory under
 //       its new name without the lock of that name being held. Of several that try, exactly one finds the old name still there.
 //   A3  A live owner is respected: without `takeOver` the lock of the newest attempt is taken first, and if that is held, the start is
@@ -25,9 +25,10 @@ export interface Attempt {
   readonly before: number;
   /**
    * The next attempt of the same owner: renames the directory again, so that nothing that still runs for this attempt can write.
+   * @param above  as in `AttemptRequest`
    * @throws SluiceError `OWNER_LOST` when another process has taken the directory over
    */
-  next(): Promise<Attempt>;
+  next(above?: number): Promise<Attempt>;
   /** Gives the ownership back. The directory stays. */
   release(): Promise<void>;
 }
@@ -37,6 +38,11 @@ export interface AttemptRequest {
   readonly owner: string;
   /** Takes the directory from a live owner too: one that is stopped or hangs. */
   readonly takeOver?: boolean;
+  /**
+   * The attempt gets a generation above this one: that of a checkpoint from elsewhere which it is going to restore. What was written under that
+   * generation lies with sinks, and they tell by the generation what is older than an attempt.
+   */
+  readonly above?: number;
 }
 
 function lockPath(directory: string, generation: number): string {
@@ -79,7 +85,15 @@ export async function liveOwner(files: FileSystem, root: string): Promise<string
 export async function openAttempt(files: FileSystem, root: string, request: AttemptRequest): Promise<Attempt> {
   await makeRoot(files, root);
   const newest = await newestGeneration(files, root);
-  return newest === 0 ? await firstAttempt(files, root, request) : await succeed(files, root, newest, request);
+  const opened = newest === 0 ? await firstAttempt(files, root, request) : await succeed(files, root, newest, request);
+  const { above = 0 } = request;
+  if (opened.generation > above) return opened;
+  try {
+    return await opened.next(above);
+  } catch (e) {
+    await opened.release();
+    throw e;
+  }
 }
 
 const refusals: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST'];
@@ -138,10 +152,10 @@ async function step(
   root: string,
   before: number,
   request: AttemptRequest,
-  o: { readonly passesHeld: boolean; readonly renamed?: (generation: number) => void },
+  o: { readonly passesHeld: boolean; readonly above?: number; readonly renamed?: (generation: number) => void },
 ): Promise<Attempt> {
   const old = join(root, attemptName(before));
-  const { generation, lock } = await lockNext(files, root, old, before + 1, { ...request, ...o });
+  const { generation, lock } = await lockNext(files, root, old, Math.max(before, o.above ?? 0) + 1, { ...request, ...o });
   const path = join(root, attemptName(generation));
   try {
     await renameOnce(files, old, path);
@@ -190,13 +204,13 @@ function attempt(
     generation: own.generation,
     before: own.before,
     path: join(root, attemptName(own.generation)),
-    async next() {
+    async next(above = 0) {
       try {
         const renamed = (generation: number): void => {
           at = generation;
         };
         // The directory is ours: a lock in it is that of a starter which lost, or our own, whose answer got lost.
-        const following = await step(files, root, at, own.request, { passesHeld: true, renamed });
+        const following = await step(files, root, at, own.request, { passesHeld: true, above, renamed });
         await own.lock.release();
         return following;
       } catch (e) {

@@ -10,9 +10,10 @@ import { ParamValues } from '../../api/params.ts';
 import { CheckpointCoordinator, type CoordinatorMemory } from '../../checkpoint/coordinator.ts';
 import { decideRestart, noFailures, type RestartHistory } from '../../checkpoint/decide/restart.ts';
 import type { JobEnd } from '../../checkpoint/decide/retention.ts';
-import { type CheckpointRef, type LoadedCheckpoint, resolveRef } from '../../checkpoint/reading.ts';
+import { type CheckpointRef, type LoadedCheckpoint, readMetadata, resolveRef } from '../../checkpoint/reading.ts';
 import { CheckpointStorage } from '../../checkpoint/storage.ts';
 import { isSluiceError } from '../../core/errors.ts';
+import type { FileSystem } from '../../core/ports.ts';
 import { compile } from '../../graph/compile.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { describe } from '../../operators/describe.ts';
@@ -33,8 +34,14 @@ export async function runJob(ports: EmbeddedPorts, request: RunRequest): Promise
   const plan = planOf(request);
   const root = checkpointRoot(plan.job, plan.settings.checkpointsDirectory, request.workingDirectory);
   const ref = request.from === undefined ? undefined : await resolveRef(ports.files, request.from, root);
-  const directory = await openAttempt(ports.files, root, { owner: request.owner, takeOver: request.takeOver ?? false });
+  const above = await generationElsewhere(ports.files, ref);
+  const directory = await openAttempt(ports.files, root, { owner: request.owner, takeOver: request.takeOver ?? false, above });
   return new JobRun(ports, request, plan, startedMs).run(directory, ref);
+}
+
+/** The generation of a checkpoint that is none of this directory's own, else 0. */
+async function generationElsewhere(files: FileSystem, ref: CheckpointRef | undefined): Promise<number> {
+  return typeof ref === 'object' && 'path' in ref ? (await readMetadata(files, ref.path)).generation : 0;
 }
 
 function planOf(request: RunRequest): Plan {

@@ -54,6 +54,17 @@ class Other {
 const open = (files: FileSystem, root: string, owner = 'me', takeOver = false) => openAttempt(files, root, { owner, takeOver });
 
 describe('attempts', () => {
+  test('of a checkpoint from elsewhere get a generation above its own', async () => {
+    const files = memoryFiles();
+    const first = await openAttempt(files, '/s/job', { owner: 'me', above: 7 });
+    expect([first.generation, first.path]).toEqual([8, '/s/job/attempt-8']);
+    expect((await files.list('/s/job')).map(({ name }) => name)).toEqual(['attempt-8']);
+    await first.release();
+    const second = await openAttempt(files, '/s/job', { owner: 'me', above: 7 });
+    expect(second.generation).toBe(9);
+    expect((await second.next()).generation).toBe(10);
+  });
+
   test('each renames the directory of the one before, so the generation only grows and nothing is lost', async () => {
     const files = memoryFiles();
     const first = await open(files, '/s/job');

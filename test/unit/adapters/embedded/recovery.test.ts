@@ -1,6 +1,7 @@
 // What a run does after something failed: limits, restarts, damaged checkpoints, other parallelisms.
 
 import { describe, expect, test } from 'vitest';
+import { completedNumbers } from '../../../../lib/checkpoint/reading.ts';
 import {
   type Collector,
   collect,
@@ -8,9 +9,11 @@ import {
   defineJob,
   type Env,
   FsStateBackend,
+  fileSink,
   type InitializeContext,
   type Job,
   type ListState,
+  lines,
   listState,
   MemoryStateBackend,
   mapState,
@@ -23,7 +26,7 @@ import {
   valueState,
   WatermarkStrategy,
 } from '../../../../lib/index.ts';
-import type { SimulatedProcess } from '../../../../lib/testing/index.ts';
+import { instantFileSystem, type SimulatedProcess } from '../../../../lib/testing/index.ts';
 import { Engine, eventsOf, kinds } from '../../../support/engine.ts';
 import { RecordedTarget } from '../../../support/recorded-target.ts';
 import { at, timedSource } from '../../../support/timed-source.ts';
@@ -386,6 +389,35 @@ describe('restores', () => {
     expect(eventsOf(events, 'started').map(({ restored }) => restored)).toEqual([1, 1]);
     expect(out.rows.at(-1)).toBe('k 4');
     expect(eventsOf(events, 'checkpoint-completed').every(({ checkpoint }) => checkpoint > 3)).toBe(true);
+  });
+
+  test('C02: by path into another checkpoint directory: what the checkpoint promised becomes visible, though attempts are counted anew there', async () => {
+    const engine = new Engine();
+    const rows = [...at(0, 'a'), ...at(150, 'b'), ...at(250, 'c'), ...at(1_000, 'd')];
+    const job = defineJob('moved', (env) => {
+      env.enableCheckpointing('100 ms', { ...retained, numRetained: 3 });
+      env
+        .fromSource(timedSource<string>({ a: rows }), { uid: 'in' })
+        .sinkTo(fileSink<string>({ path: '/home/out', format: lines() }), { uid: 'out' });
+    });
+    const before = { checkpointsDirectory: '/home/before' };
+    for (const from of [undefined, 'latest']) {
+      const { wasKilled } = await engine.run(job, {
+        global: before,
+        ...(from === undefined ? {} : { from }),
+        on(event, { process }) {
+          if (event.kind === 'checkpoint-completed' && event.checkpoint >= 2) process.kill(); // before its parts are linked
+        },
+      });
+      expect(wasKilled).toBe(true);
+    }
+    const [newest] = await completedNumbers(instantFileSystem(engine.disk), '/home/before/moved/attempt-2');
+    const from = `/home/before/moved/attempt-2/chk-${newest}`;
+    await engine.finish(job, { global: { checkpointsDirectory: '/home/after' }, from });
+    const files = instantFileSystem(engine.disk);
+    const parts = (await files.list('/home/out')).filter(({ name }) => !name.startsWith('.'));
+    const texts = await Promise.all(parts.map(async ({ name }) => new TextDecoder().decode(await files.readFile(`/home/out/${name}`))));
+    expect(texts.join('')).toBe('a\nb\nc\nd\n');
   });
 
   test('list state is dealt out evenly and in order, union state goes to everyone, broadcast state is the same everywhere', async () => {
