@@ -30,6 +30,7 @@ export class Auditors {
   readonly completed: { readonly checkpoint: number; readonly step: number }[] = [];
   /** Committed part files in the order in which they became visible. */
   readonly parts: Set<string> = new Set();
+  #newestTold = 0;
   readonly #world: World;
   readonly #spec: JobSpec;
   readonly #target: ExternalTarget;
@@ -45,6 +46,14 @@ export class Auditors {
       if (!this.completed.some((c) => c.checkpoint >= promised))
         this.fail(`I3: ${t.name} is committed before checkpoint ${promised} is complete`);
     };
+  }
+
+  /** The engine has told its user that this checkpoint is complete. */
+  told(checkpoint: number): void {
+    if (checkpoint <= this.#newestTold) this.fail(`I4: checkpoint ${checkpoint} is told to be complete after ${this.#newestTold}`);
+    if (!this.completed.some((c) => c.checkpoint === checkpoint))
+      this.fail(`I4: checkpoint ${checkpoint} is told to be complete and is not`);
+    this.#newestTold = checkpoint;
   }
 
   fail(what: string): void {
@@ -66,8 +75,9 @@ export class Auditors {
     const found = /\/chk-(\d+)\/_metadata$/.exec(path);
     if (found === null || kind === 'unnamed' || (from !== undefined && /\/chk-\d+\/_metadata$/.test(from))) return;
     const checkpoint = Number(found[1]);
-    const newest = this.completed.at(-1)?.checkpoint ?? 0;
-    if (checkpoint <= newest) this.fail(`I4: checkpoint ${checkpoint} is completed after ${newest}`);
+    // A completion whose answer was lost is given up and taken back, and a lower one may complete after it; what was told stays.
+    if (checkpoint <= this.#newestTold) this.fail(`I4: checkpoint ${checkpoint} is completed after ${this.#newestTold}`);
+    if (this.completed.some((c) => c.checkpoint === checkpoint)) this.fail(`I4: checkpoint ${checkpoint} is completed twice`);
     this.completed.push({ checkpoint, step: this.#world.steps });
     void this.checkClosure('at a completion');
   }
@@ -218,7 +228,7 @@ export class Auditors {
     if (retained === 'finished' && metadata.length === 0) this.fail('a finished job keeps its last checkpoint, but there is none');
     if (retained === 'none' && metadata.length > 0 && isCleanupSure)
       this.fail(`no checkpoint is to be kept, but there is ${metadata.join(', ')}`);
-    if (metadata.length > this.#spec.checkpoints.numRetained && isCleanupSure)
+    if (metadata.length > this.#spec.checkpoints.numRetained && isCleanupSure && retained !== 'some')
       this.fail(`${metadata.length} checkpoints are kept, ${this.#spec.checkpoints.numRetained} are to be`);
     if (!isCleanupSure || retained === 'some') return; // who died has not cleaned up, and nobody came after
     for (const path of disk.walk(checkpointDirectory)) {

@@ -228,6 +228,7 @@ class Scenario {
         process.kill();
       };
       void rival.nextEnd().then(() => process.kill());
+      this.#world.alarm(5_000, () => process.kill());
     });
   }
 
@@ -348,7 +349,11 @@ class Run {
       ...(s.from === undefined ? {} : { from: s.from }),
       takeOver: s.takesOver,
       print: () => {},
-      report: (event) => this.#hear(event),
+      report: (event) => {
+        // What a zombie tells may be old news.
+        if (event.kind === 'checkpoint-completed' && !process.isZombie) s.auditors.told(event.checkpoint);
+        this.#hear(event);
+      },
       cancel: cancel.signal,
       workingDirectory: '/home',
       owner: process.name,
