@@ -60,6 +60,7 @@ export async function simulate(seed: number, options: ScenarioOptions = {}): Pro
   await disturbed.play();
   if (isPlain && disturbed.ending === 'finished' && disturbed.auditors.failures.length === 0) {
     const calm = new Scenario(seed, spec, [], false);
+    calm.mayHaveRivals = false;
     await calm.play();
     for (const node of spec.nodes) {
       if (disturbed.auditors.joined(node) !== calm.auditors.joined(node))
@@ -78,6 +79,7 @@ function faultsFor(spec: JobSpec): readonly FaultKind[] {
 class Scenario {
   readonly auditors: Auditors;
   ending: Ending = 'stuck';
+  mayHaveRivals = true;
   readonly #seed: number;
   readonly #spec: JobSpec;
   readonly #world: World;
@@ -152,7 +154,7 @@ class Scenario {
       if (this.#runs >= 60) throw new StuckWorld('60 processes were not enough');
       // Whoever was stopped and may still own the directory is passed over until somebody has taken it.
       const run = this.#start(this.#zombies.some((z) => z.state !== 'dead' && !z.isZombie));
-      if (this.#random.chance(0.05)) this.#rival(run);
+      if (this.mayHaveRivals && this.#random.chance(0.05)) this.#rival(run);
       let end = await run.nextEnd();
       if (end.kind === 'stopped' && this.#random.chance(0.3)) {
         // It goes on by itself and never knew.
