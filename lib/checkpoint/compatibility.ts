@@ -37,7 +37,7 @@ export function checkCompatible(checkpoint: CheckpointMetadata, plan: Plan, requ
   for (const [uid, state] of stored) {
     const maxParallelism = checkpoint.operators.find((o) => o.uid === uid)?.maxParallelism;
     const now = stages.get(uid)?.maxParallelism;
-    if (state.states.length > 0 && now !== undefined && maxParallelism !== undefined && now !== maxParallelism) {
+    if (state.hasKeys && now !== undefined && maxParallelism !== undefined && now !== maxParallelism) {
       throw refused('MAX_PARALLELISM_CHANGED', checkpoint, {
         message: `operator '${uid}' has maximum parallelism ${now}, and its state in checkpoint ${checkpoint.checkpoint} was taken with ${maxParallelism}; it is part of the state and cannot change`,
         advice: `set the maximum parallelism of '${uid}' to ${maxParallelism} again, or start without the checkpoint`,
@@ -116,38 +116,48 @@ function checkStates(
 }
 
 interface StoredState {
+  /** Something lies under keys: states, or timers alone. */
+  readonly hasKeys: boolean;
   readonly states: readonly StateInfo[];
   readonly lists: readonly string[];
   readonly hasTransactions: boolean;
 }
 
-/** What operators hold that would be lost without them; accumulators are not counted, they only report. */
+/** What operators hold that would be lost without them; accumulators are not counted, they only report, and neither is what we keep for ourselves. */
 function storedState(checkpoint: CheckpointMetadata): ReadonlyMap<string, StoredState> {
   const found = new Map<string, StoredState>();
   for (const subtask of checkpoint.subtasks) {
     for (const operator of subtask.operators) {
-      const before = found.get(operator.uid) ?? { states: [], lists: [], hasTransactions: false };
+      const before = found.get(operator.uid) ?? nothingStored;
       const own = stateOf(operator);
       const states = [...before.states, ...own.states.filter((s) => !before.states.some((b) => b.name === s.name))];
       const lists = [...new Set([...before.lists, ...own.lists])];
-      const merged = { states, lists, hasTransactions: before.hasTransactions || own.hasTransactions };
-      if (states.length > 0 || lists.length > 0 || merged.hasTransactions) found.set(operator.uid, merged);
+      const hasKeys = before.hasKeys || own.hasKeys;
+      const hasTransactions = before.hasTransactions || own.hasTransactions;
+      if (hasKeys || lists.length > 0 || hasTransactions) found.set(operator.uid, { hasKeys, states, lists, hasTransactions });
     }
   }
   return found;
 }
 
+const nothingStored: StoredState = { hasKeys: false, states: [], lists: [], hasTransactions: false };
+
+/** Begins the names of lists that operators keep beside those of the user's function. */
+const ownListPrefix = 'sluice:';
+
 function stateOf(operator: OperatorHandle): StoredState {
   const hasKeys = (operator.keyed?.groups.length ?? 0) > 0;
   return {
+    hasKeys,
     states: hasKeys ? operator.keyed!.states : [],
-    lists: operator.lists.filter((l) => l.count > 0).map((l) => l.name),
+    lists: operator.lists.filter((l) => l.count > 0 && !l.name.startsWith(ownListPrefix)).map((l) => l.name),
     hasTransactions: (operator.sink?.transactions.length ?? 0) > 0,
   };
 }
 
-function describe({ states, lists, hasTransactions }: StoredState): string {
-  const names = [...states.map((s) => s.name), ...lists].join(', ');
+function describe({ hasKeys, states, lists, hasTransactions }: StoredState): string {
+  const keyed = hasKeys && states.length === 0 ? ['timers'] : states.map((s) => s.name);
+  const names = [...keyed, ...lists].join(', ');
   return [names, hasTransactions ? 'output that is not yet visible' : ''].filter((t) => t !== '').join(' and ');
 }
 

@@ -9,6 +9,7 @@ import { readSubtask } from '../../checkpoint/restore.ts';
 import type { StateInfo, SubtaskRestore } from '../../checkpoint/snapshot.ts';
 import type { CheckpointStorage } from '../../checkpoint/storage.ts';
 import type { Plan, Stage } from '../../graph/plan.ts';
+import { statesOf } from '../../graph/states.ts';
 import { HeapState } from '../../state/heap/heap-state.ts';
 import { type Assembled, type Assembly, assemble, settleSinks } from './assemble.ts';
 import type { Attempt } from './attempt.ts';
@@ -86,18 +87,10 @@ async function reservations({ storage, ports, isFromStart }: Preparation, plan: 
   return (stage, subtask) => new SourceReservations({ files, clock, path, stage, subtask, earlier: earlier.get(stage) ?? new Map() });
 }
 
+/** Keyed states by uid; none for operators that have no keys, so that what one of them held under keys before is missed. */
 function declaredStates(plan: Plan): ReadonlyMap<string, readonly StateInfo[]> {
-  const declared = new Map<string, readonly StateInfo[]>();
-  for (const { uid, node } of plan.stages.flatMap(({ operators }) => operators)) {
-    if (!('state' in node.operator)) continue;
-    const states = Object.entries(node.operator.state).map(([property, { name, kind, version }]) => ({
-      name: name ?? property,
-      kind,
-      version,
-    }));
-    declared.set(uid, states);
-  }
-  return declared;
+  const operators = plan.stages.flatMap((stage) => stage.operators);
+  return new Map(operators.map(({ uid, node }) => [uid, statesOf(node.operator).filter(({ scope }) => scope === 'keyed')]));
 }
 
 function placeOf(stage: number, subtask: number): string {

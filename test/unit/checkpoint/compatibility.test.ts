@@ -60,6 +60,20 @@ describe('whether a checkpoint fits a job', () => {
     expect(checkCompatible(checkpointOf({ a: list('l') }), wider, strict).notices).toEqual([]);
   });
 
+  const timers: Partial<OperatorHandle> = { keyed: { states: [], groups: [group] } };
+  test('C14, C15 timers without any state count as state under keys', () => {
+    expect(() => checkCompatible(checkpointOf({ a: timers }), planOf(['a'], { maxParallelism: 64 }), strict)).toThrow(
+      expect.objectContaining({ code: 'MAX_PARALLELISM_CHANGED' }),
+    );
+    expect(() => checkCompatible(checkpointOf({ a: timers }), planOf(['b']), strict)).toThrow(
+      expect.objectContaining({ code: 'STATE_WITHOUT_OPERATOR', message: expect.stringContaining("'a' (timers)") }),
+    );
+  });
+
+  test('what an operator keeps for itself is no state that anybody would miss', () => {
+    expect(checkCompatible(checkpointOf({ a: list('sluice:event-time') }), planOf(['b']), strict).notices).toEqual([]);
+  });
+
   const orphans = {
     kept: keyed('s'),
     rows: list('buffer'),

@@ -74,6 +74,22 @@ describe('a restore that is refused', () => {
   });
 });
 
+test('state of an operator that has no keys any more is refused by its name', async () => {
+  const engine = new Engine();
+  const target = new RecordedTarget();
+  await killAfter(engine, jobOf({ target }), 1);
+  const keyless = defineJob(name, (env) => {
+    env.enableCheckpointing('100 ms');
+    env
+      .fromSource(timedSource<string>({ a: [] }), { uid: 'in' })
+      .process({ processElement: (v, _ctx, out: Collector<string>) => out.collect(v) })
+      .uid('seen')
+      .sinkTo(target.sink(), { uid: 'out' });
+  });
+  const error = await engine.fail(keyless, { from: 'latest' });
+  expect(error).toMatchObject({ code: 'STATE_WITHOUT_OPERATOR', message: expect.stringContaining("'seen' of 'seen'") });
+});
+
 describe('a start whose sinks cannot keep what the checkpoint promises', () => {
   test.each(['NO_EXTERNALIZED_CHECKPOINTS', 'DELETE_ON_CANCELLATION'] as const)(
     'keeps it when it is cancelled under %s',
