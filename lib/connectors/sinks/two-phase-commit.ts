@@ -23,7 +23,8 @@ export interface TransactionId {
  * - `preCommit` that throws fails the checkpoint; if the job goes on it is called again with the next one.
  * - The output of an aborted checkpoint is committed with the next, before the newer rows.
  * - After a restore `recoverAndCommit` gets what the checkpoint lists and `recoverAndAbort` what was begun beyond it, on an object that
- *   has been opened for this purpose and may have written nothing itself.
+ *   has been opened for this purpose and may have written nothing itself. When an older checkpoint is restored, `recoverAndAbort` may get a
+ *   transaction that a newer one had committed: then there is nothing to do, since what was made visible stays visible.
  *
  * Give `sinkTo` a factory: `sinkTo(() => new MySink(), { uid })`. All methods but `invoke` may return a promise.
  */
