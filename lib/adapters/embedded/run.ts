@@ -121,13 +121,15 @@ class JobRun {
   }
 
   async #openStorage(directory: AttemptDirectory): Promise<CheckpointStorage> {
-    const { backend } = this.#settings;
+    const { backend, checkpoints } = this.#settings;
+    // Without checkpoints there is only the last one, which nobody asked for: it must not fail the job for the size of its state.
+    const isLimited = backend.kind === 'memory' && checkpoints !== undefined;
     const storage = new CheckpointStorage({
       files: this.#ports.files,
       path: directory.path,
       job: this.#plan.job,
       generation: directory.generation,
-      backend: backend.kind === 'memory' ? { kind: 'memory', stateBytesMax: backend.stateBytesMax } : { kind: 'filesystem' },
+      backend: isLimited ? { kind: 'memory', stateBytesMax: backend.stateBytesMax } : { kind: 'filesystem' },
     });
     await storage.open();
     return storage;

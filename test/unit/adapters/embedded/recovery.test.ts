@@ -78,6 +78,17 @@ describe('MemoryStateBackend', () => {
   });
 });
 
+test('a job without checkpoints may have more state than MemoryStateBackend takes into one', async () => {
+  const out = collect<string>();
+  const job = defineJob('unlimited', (env) => {
+    env.setStateBackend(new MemoryStateBackend(1_000));
+    counting(env, at(0, 'k', 'l'), 5_000).sinkTo(out, { uid: 'out' });
+  });
+  const { result } = await new Engine().finish(job);
+  expect(result.state).toBe('finished');
+  expect(out.rows).toEqual(['k 1', 'l 1']);
+});
+
 describe('restart strategies', () => {
   /** A job that fails at its second record, for ever or some times. */
   function failing(strategy: RestartStrategy | undefined, times = Number.POSITIVE_INFINITY, isCheckpointed = true): Job {
