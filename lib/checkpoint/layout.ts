@@ -58,9 +58,8 @@ export function reservationName(stage: number, subtask: number): string {
   return `reservation-${stage}-${subtask}`;
 }
 
-/** The stage in the name of a reservation; `undefined` for any other name. */
-export function reservationOfName(name: string): number | undefined {
-  return numberIn(/^reservation-([0-9]{1,15})-[0-9]+$/, name);
+export function isReservationName(name: string): boolean {
+  return /^reservation-[0-9]+-[0-9]+$/.test(name);
 }
 
 /** `pattern` lets 15 digits pass at most, so that the number is exact. */

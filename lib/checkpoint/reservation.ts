@@ -5,7 +5,7 @@
 
 import { join } from 'node:path';
 import type { FileSystem } from '../core/ports.ts';
-import { reservationName, reservationOfName } from './layout.ts';
+import { isReservationName, reservationName } from './layout.ts';
 import { readSealed, writeSealed } from './sealed.ts';
 
 /** Records set aside at once. */
@@ -15,6 +15,7 @@ export const reservationMs = 1_000;
 
 /** All records of a split below `index` may have been handed out. */
 export interface Reservation {
+  /** `<source uid>/<split id>`: the number of a source's stage changes with the plan. */
   readonly split: string;
   readonly index: number;
 }
@@ -31,28 +32,25 @@ export async function storeReservations(
 }
 
 /**
- * The reservations of all source subtasks of the attempts so far; of a split that several name, the highest.
+ * The reservations of all source subtasks of the attempts so far, by split; of a split that several name, the highest.
  * @throws SluiceError `CHECKPOINT_DAMAGED`, `FORMAT_NEWER`
  */
-export async function loadReservations(files: FileSystem, attempt: string): Promise<ReadonlyMap<number, ReadonlyMap<string, number>>> {
-  const stages = new Map<number, Map<string, number>>();
+export async function loadReservations(files: FileSystem, attempt: string): Promise<ReadonlyMap<string, number>> {
+  const splits = new Map<string, number>();
   for (const entry of await files.list(attempt)) {
-    const stage = reservationOfName(entry.name);
-    if (stage === undefined) continue;
+    if (!isReservationName(entry.name)) continue;
     const { reservations } = (await readSealed(files, join(attempt, entry.name))).content as {
       readonly reservations: readonly Reservation[];
     };
-    const splits = stages.get(stage) ?? new Map<string, number>();
-    stages.set(stage, splits);
     for (const { split, index } of reservations) splits.set(split, Math.max(splits.get(split) ?? 0, index));
   }
-  return stages;
+  return splits;
 }
 
 /** Removes all reservations: a job that begins from the start owes nothing to the ones before it. */
 export async function removeReservations(files: FileSystem, attempt: string): Promise<void> {
   for (const entry of await files.list(attempt)) {
-    if (reservationOfName(entry.name) !== undefined) await files.removeFile(join(attempt, entry.name));
+    if (isReservationName(entry.name)) await files.removeFile(join(attempt, entry.name));
   }
 }
 

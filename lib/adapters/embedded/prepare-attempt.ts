@@ -84,7 +84,7 @@ async function reservations({ storage, ports, isFromStart }: Preparation, plan: 
   if (plan.settings.checkpoints?.mode !== 'AT_MOST_ONCE') return () => undefined;
   if (isFromStart) await removeReservations(files, path);
   const earlier = await loadReservations(files, path);
-  return (stage, subtask) => new SourceReservations({ files, clock, path, stage, subtask, earlier: earlier.get(stage) ?? new Map() });
+  return (stage, subtask) => new SourceReservations({ files, clock, path, stage, subtask, earlier });
 }
 
 /** Keyed states by uid; none for operators that have no keys, so that what one of them held under keys before is missed. */

@@ -98,7 +98,7 @@ export class SourceDriver {
     const split = this.#splits[this.#current];
     if (reservations === undefined || split === undefined || split.hasEnded) return undefined;
     return reservations.renew(
-      split.split.id,
+      this.#reservedName(split),
       this.#reader === undefined ? Math.max(split.position?.index ?? 0, this.#skipTo(split)) : this.#index + this.#output.count,
     );
   }
@@ -155,7 +155,7 @@ export class SourceDriver {
     const output = this.#output;
     const full = batchRecordsMax - (this.#index % batchRecordsMax);
     const { reservations } = this.#request;
-    const allowed = reservations === undefined ? full : reservations.allowance(split.split.id) - this.#index;
+    const allowed = reservations === undefined ? full : reservations.allowance(this.#reservedName(split)) - this.#index;
     const wanted = Math.min(full, allowed);
     while (output.count < wanted && reader.poll(output, wanted - output.count) > 0);
     const aside = this.#aside.length;
@@ -178,7 +178,11 @@ export class SourceDriver {
   }
 
   #skipTo(split: OwnSplit): number {
-    return this.#reservedBefore.get(split.split.id) ?? 0;
+    return this.#reservedBefore.get(this.#reservedName(split)) ?? 0;
+  }
+
+  #reservedName({ split }: OwnSplit): string {
+    return `${this.#request.context.uid}/${split.id}`;
   }
 
   #cut(split: OwnSplit, reader: SplitReader<unknown>): Polled | undefined {

@@ -1,8 +1,8 @@
 // AT_MOST_ONCE: how far one source subtask may hand out records. A reservation is stored before the records it covers leave; what the last
 // one of a crashed run covered is skipped by the next, counted as lost.
 //   V1  `allowance` never exceeds what is durable.
-//   V2  Each store repeats what earlier attempts reserved for every split of the source, since splits may have changed subtask: a file that
-//       is replaced never forgets.
+//   V2  Each store repeats what earlier attempts reserved for every split of the job, since splits may have changed subtask, and sources their
+//       stage: a file that is replaced never forgets.
 
 import { decideReservation, type Reservation, storeReservations } from '../../checkpoint/reservation.ts';
 import type { Clock, FileSystem } from '../../core/ports.ts';
@@ -14,7 +14,7 @@ export interface SourceReservationsRequest {
   readonly path: string;
   readonly stage: number;
   readonly subtask: number;
-  /** Of earlier attempts, by split. */
+  /** Of earlier attempts, by split (named as in `Reservation`). */
   readonly earlier: ReadonlyMap<string, number>;
 }
 

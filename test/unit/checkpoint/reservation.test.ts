@@ -31,26 +31,20 @@ describe('when positions are set aside', () => {
 });
 
 describe('stored reservations', () => {
-  test('of all subtasks of a stage are read together, and of a split that several name the highest counts', async () => {
+  test('of all source subtasks are read together, and of a split that several name the highest counts', async () => {
     const files = memoryFiles();
     await files.createDirectoryTree('/a');
-    await storeReservations(files, '/a', 0, 0, [{ split: 'x', index: 5 }]);
-    await storeReservations(files, '/a', 0, 0, [{ split: 'x', index: 10 }]);
+    await storeReservations(files, '/a', 0, 0, [{ split: 'in/x', index: 5 }]);
+    await storeReservations(files, '/a', 0, 0, [{ split: 'in/x', index: 10 }]);
     await storeReservations(files, '/a', 0, 1, [
-      { split: 'x', index: 7 },
-      { split: 'y', index: 1 },
+      { split: 'in/x', index: 7 },
+      { split: 'in/y', index: 1 },
     ]);
-    await storeReservations(files, '/a', 3, 0, [{ split: 'x', index: 99 }]);
-    const read = await loadReservations(files, '/a');
-    expect([...read].map(([stage, splits]) => [stage, [...splits]])).toEqual([
-      [
-        0,
-        [
-          ['x', 10],
-          ['y', 1],
-        ],
-      ],
-      [3, [['x', 99]]],
+    await storeReservations(files, '/a', 3, 0, [{ split: 'other/x', index: 99 }]);
+    expect([...(await loadReservations(files, '/a'))]).toEqual([
+      ['in/x', 10],
+      ['in/y', 1],
+      ['other/x', 99],
     ]);
     await removeReservations(files, '/a');
     expect((await loadReservations(files, '/a')).size).toBe(0);
@@ -63,7 +57,7 @@ describe('stored reservations', () => {
     for (const method of ['append', 'sync', 'rename']) {
       faulty.faults.splice(0, 1, { method, path: /reservation/ });
       await expect(storeReservations(faulty.files, '/a', 0, 0, [{ split: 'x', index: 10 }])).rejects.toMatchObject({ code: 'ENOSPC' });
-      expect((await loadReservations(faulty.files, '/a')).get(0)!.get('x')).toBe(5);
+      expect((await loadReservations(faulty.files, '/a')).get('x')).toBe(5);
     }
   });
 });

@@ -655,3 +655,26 @@ describe('AT_LEAST_ONCE', () => {
     }
   });
 });
+
+test('AT_MOST_ONCE: what was set aside belongs to its source by uid, also when another source has come before it', async () => {
+  const engine = new Engine();
+  const [old, added] = [collect<string>(), collect<string>()];
+  const job = (isChanged: boolean): Job =>
+    defineJob('at-most-once', (env) => {
+      env.enableCheckpointing('100 ms', { mode: 'AT_MOST_ONCE', ...retained });
+      if (isChanged)
+        env.fromSource(timedSource<string>({ all: at(0, 'new 1', 'new 2') }), { uid: 'added' }).sinkTo(added, { uid: 'added-out' });
+      const rows = [...at(0, 'a', 'b'), ...at(250, 'c'), ...at(60_000, 'd')];
+      env.fromSource(timedSource<string>({ all: rows }), { uid: 'old' }).sinkTo(old, { uid: 'old-out' });
+    });
+  const { wasKilled } = await engine.run(job(false), {
+    on(event, { process }) {
+      if (event.kind === 'checkpoint-completed' && event.checkpoint === 2) engine.world.alarm(10, () => process.kill());
+    },
+  });
+  expect(wasKilled).toBe(true);
+  const { result } = await engine.finish(job(true), { from: 'latest' });
+  expect(old.rows).toEqual(['a', 'b', 'c']);
+  expect(added.rows).toEqual(['new 1', 'new 2']);
+  expect(result.counters).toMatchObject({ lost: 1 });
+});

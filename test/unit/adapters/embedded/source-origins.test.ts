@@ -81,7 +81,7 @@ describe('origins of a source', () => {
   });
 
   test('pass over what an earlier run may have handed out under AT_MOST_ONCE, malformed records too', () => {
-    const reservations = { earlier: new Map([['a/b', 2]]), allowance: () => 100, used: () => {} } as unknown as SourceReservations;
+    const reservations = { earlier: new Map([['in/a/b', 2]]), allowance: () => 100, used: () => {} } as unknown as SourceReservations;
     const { driver, aside } = driverOf(timedSource({ 'a/b': rows, c: [] }), splits, { origins: 'in/', reservations });
     expect(namesOf(driver, aside, 1)).toEqual(['in/a/b/malformed-1=13', 'in/a/b/malformed-2=14', 'in/a/b/2=15']);
   });
