@@ -24,7 +24,7 @@ export function collect<T>(): CollectSink<T> {
     kind: 'collect',
     rows: target.rows as T[],
     recover(ctx: SinkRecovery) {
-      if (ctx.promised.length === 0) target.forget();
+      if (ctx.promised.length === 0) target.forget(ctx.uid);
       for (const rows of ctx.promised as readonly CollectedRows[]) target.commit(rows);
     },
     createWriter: (ctx) => new CollectWriter(target, ctx),
@@ -35,9 +35,9 @@ class CollectedTarget {
   readonly rows: unknown[] = [];
   readonly #committed = new Set<string>();
 
-  /** Another run of the job may give the same names to other rows; within a run a later attempt gives new ones. */
-  forget(): void {
-    this.#committed.clear();
+  /** Another run of the job may give the same names to other rows of a sink; within a run a later attempt gives new ones. */
+  forget(uid: string): void {
+    for (const name of this.#committed) if (name.startsWith(`${uid}/`)) this.#committed.delete(name);
   }
 
   commit(collected: CollectedRows): void {

@@ -52,6 +52,17 @@ describe('collect', () => {
     expect(out.rows).toEqual(['a', 'b']);
   });
 
+  test('of two sinks with one object, what one has promised is committed once, though the other has promised nothing', async () => {
+    const out = collect<string>();
+    const [writer] = await attempt(() => out as never, { uid: 'one' });
+    await writer!.write(batch('a'));
+    const kept = keep(1, [await writer!.prepare(1)]);
+    await writer!.commit(1);
+    await attempt(() => out as never, { uid: 'another', generation: 2 });
+    await attempt(() => out as never, { uid: 'one', generation: 2, from: kept });
+    expect(out.rows).toEqual(['a']);
+  });
+
   test('a promise that was not committed before the restart is committed by it', async () => {
     const out = collect<string>();
     const [writer] = await attempt(() => out as never);

@@ -27,6 +27,7 @@ export function keep(checkpoint: number, prepared: readonly Prepared[]): KeptSin
 }
 
 export interface AttemptOptions {
+  readonly uid?: string;
   readonly files?: FileSystem;
   readonly generation?: number;
   readonly parallelism?: number;
@@ -42,7 +43,7 @@ export async function attempt(create: () => Sink<never>, o: AttemptOptions = {})
   const from = o.from ?? nothingKept;
   const ctx: SinkContext = {
     job: 'late-flights',
-    uid: 'out',
+    uid: o.uid ?? 'out',
     generation: o.generation ?? 1,
     files: o.files ?? diskOf({}).files,
     clock: { ...stillClock, now: o.now ?? (() => 0) },
