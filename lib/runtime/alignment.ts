@@ -57,14 +57,11 @@ export class Alignment {
     return { outcome: decision.outcome, gaveUp: [...gaveUp, ...decision.gaveUp] };
   }
 
-  /** @returns the highest awaited checkpoint that this completes, if any */
-  end(channel: number): BarrierDecision {
+  /** @returns the awaited checkpoints that this completes, in order; without alignment there may be several */
+  end(channel: number): readonly number[] {
     this.#ended.add(channel);
-    for (const checkpoint of [...this.#awaited.keys()].sort((a, b) => b - a)) {
-      const decision = this.#decide(checkpoint);
-      if (decision.outcome.kind === 'complete') return decision;
-    }
-    return stillWaiting;
+    const awaited = [...this.#awaited.keys()].sort((a, b) => a - b);
+    return awaited.filter((checkpoint) => this.#decide(checkpoint).outcome.kind === 'complete');
   }
 
   /** The coordinator gave the checkpoint up: whatever waits for its barrier goes on. */

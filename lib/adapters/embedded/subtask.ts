@@ -223,8 +223,7 @@ export class Subtask {
 
   #onEnd(channel: number): void {
     this.#endedChannels += 1;
-    const { outcome } = this.#parts.alignment.end(channel);
-    if (outcome.kind === 'complete') this.#passBarrier(outcome.checkpoint);
+    for (const checkpoint of this.#parts.alignment.end(channel)) this.#passBarrier(checkpoint);
     this.#pendingWatermark = this.#parts.valve.end(channel);
     this.#passIdleness();
     if (this.#endedChannels === this.#parts.gate.channels.length) this.#isEnding = true;

@@ -387,3 +387,14 @@ test('receivers are told that nobody speaks any more when the only input that di
   b.drain();
   expect(told(b.given())).toEqual([`wm ${Number.MAX_SAFE_INTEGER}`, 'end']);
 });
+
+test('at least once: an input that ends completes every checkpoint that waited for it alone', async () => {
+  const b = await benchOf(summing, 'sum', { inputs: 2, isAligned: false });
+  const [left, right] = b.inputs as [Channel, Channel];
+  left.push(barrier(1));
+  left.push(barrier(2));
+  right.push(end);
+  b.drain();
+  expect(told(b.given())).toEqual(['#1', '#2']);
+  expect([...b.stored.keys()]).toEqual([1, 2]);
+});
