@@ -214,8 +214,3 @@ export function keyedProcess<I, O = never, const S extends StateShape = {}>(
 ): KeyedProcessFunction<I, O, S> {
   return f;
 }
-
-/** The function as `ListCheckpointed`, when it is one. */
-export function listCheckpointedOf(f: object): ListCheckpointed<unknown> | undefined {
-  return 'restoreState' in f && typeof f.restoreState === 'function' ? (f as ListCheckpointed<unknown>) : undefined;
-}

@@ -188,13 +188,7 @@ export class CheckpointCoordinator {
   /** The attempt is over and another may follow: gives up what is pending and waits until nothing of it touches the directory. Never rejects. */
   async abandon(): Promise<void> {
     this.#phase = 'over';
-    this.#finish?.reject(
-      new SluiceError('JOB_STOPPED', {
-        message: 'the job was stopped before its last checkpoint was complete',
-        next: 'try-again',
-        job: this.#options.job,
-      }),
-    );
+    this.#finish?.reject(this.#stopped());
     this.#finish = undefined;
     for (const p of this.#pending.values()) if (p.phase !== 'completing') this.#giveUp(p, 'stopped', 'the job was stopped');
     await this.#confirmations.stop(); // first: the last checkpoint may be waiting for a sink that never confirms

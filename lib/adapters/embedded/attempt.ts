@@ -78,10 +78,6 @@ export class Attempt {
     return this.#subtasks;
   }
 
-  get haveAllSourcesFinished(): boolean {
-    return this.#subtasks.every((subtask) => subtask.source === undefined || subtask.hasFinished);
-  }
-
   get haveAllFinished(): boolean {
     return this.#subtasks.every((subtask) => subtask.hasFinished);
   }

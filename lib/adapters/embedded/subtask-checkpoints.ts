@@ -45,10 +45,6 @@ export class SubtaskCheckpoints {
     this.#services = services;
   }
 
-  get lastTaken(): number {
-    return this.#lastTaken;
-  }
-
   get isRequested(): boolean {
     return this.#requested.length > 0;
   }

@@ -248,8 +248,9 @@ export class Subtask {
 
   #carryOut(): void {
     const { emissions, sinkRows } = this.host.takeEffects();
-    for (const { outlet, target, element } of emissions) this.#parts.outputs[outlet]?.get(target)?.push(element);
-    for (const { operator, rows } of sinkRows) this.#blockWhile(this.#parts.sinks.get(operator)?.write(rows));
+    // Neither may be missing: what has nowhere to go would be lost without a word.
+    for (const { outlet, target, element } of emissions) this.#parts.outputs[outlet]!.get(target)!.push(element);
+    for (const { operator, rows } of sinkRows) this.#blockWhile(this.#parts.sinks.get(operator)!.write(rows));
   }
 
   #blockWhile(work: void | Promise<void> | undefined): void {

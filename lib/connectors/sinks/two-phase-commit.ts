@@ -20,7 +20,7 @@ export interface TransactionId {
  * `Txn` is plain data, as a state value: it lies in the checkpoint from `preCommit` until its commit has succeeded.
  *
  * - `commit` may come more than once, also in a new process: twice is harmless. A throw is tried again, and later transactions wait for it.
- * - `preCommit` that throws fails the checkpoint; if the job goes on it is called again with the next one.
+ * - `preCommit` that throws fails the attempt, since rows may be lost: open transactions are aborted, and the restart strategy decides.
  * - The output of an aborted checkpoint is committed with the next, before the newer rows.
  * - After a restore `recoverAndCommit` gets what the checkpoint lists and `recoverAndAbort` what was begun beyond it, on an object that
  *   has been opened for this purpose and may have written nothing itself. When an older checkpoint is restored, `recoverAndAbort` may get a

@@ -139,7 +139,7 @@ function isSame(a: StateKey, b: StateKey): boolean {
   return Number.isNaN(a) && Number.isNaN(b);
 }
 
-/** Objects are told apart from strings that look like their encoding by the tuple that no string equals. */
+/** What a Map finds a key by; the word before it tells an object from a string that looks like its encoding. */
 function identityOf(key: StateKey): unknown {
   return typeof key === 'object' ? `object ${key.encoded}` : typeof key === 'string' ? `string ${key}` : key;
 }
