@@ -3,7 +3,7 @@
 //   N1  An entry is a hint. That a checkpoint directory has one owner is the business of the lock in it.
 //   N2  A process id alone proves nothing, since ids are used again: an entry also holds when that process began, where the system tells.
 //   N3  An entry is taken away by the run that made it; one that was left by a killed run says `gone` when it is looked at.
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { defaultDirectory } from './checkpoint-directory.ts';
 
@@ -39,8 +39,11 @@ export function forgetRun(workingDirectory: string, job: string, pid: number): v
   if (findRun(workingDirectory, job)?.pid !== pid) return;
   rmSync(entryPath(workingDirectory, job), { force: true });
   for (const directory of [entriesDirectory(workingDirectory), join(workingDirectory, defaultDirectory)]) {
-    if (readdirSync(directory).length > 0) return;
-    rmSync(directory, { recursive: true });
+    try {
+      rmdirSync(directory); // only when it is empty: another run may be making its checkpoint directory there at this moment
+    } catch {
+      return;
+    }
   }
 }
 
