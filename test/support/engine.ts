@@ -6,6 +6,7 @@ import type { GlobalSettings, RunEvent, RunResult } from '../../lib/adapters/emb
 import type { Job } from '../../lib/api/job.ts';
 import { completedNumbers } from '../../lib/checkpoint/reading.ts';
 import { isSluiceError, type SluiceError } from '../../lib/core/errors.ts';
+import type { FileSystem } from '../../lib/core/ports.ts';
 import { type FakeDisk, instantFileSystem, type SimulatedProcess, World, worldBeginsAt } from '../../lib/testing/index.ts';
 
 export interface StartOptions {
@@ -14,6 +15,8 @@ export interface StartOptions {
   readonly global?: GlobalSettings;
   readonly params?: Readonly<Record<string, string>>;
   readonly allowNonRestoredState?: boolean;
+  /** The file system of the run, made of the one it would have. */
+  readonly through?: (files: FileSystem) => FileSystem;
   /** Called with every event. */
   readonly on?: (event: RunEvent, started: Started) => void;
 }
@@ -64,22 +67,25 @@ export class Engine {
     const lines: string[] = [];
     let started: Started | undefined;
     const work = Promise.resolve().then(() =>
-      runJob(process.ports, {
-        job: typeof job === 'function' ? job(process) : job,
-        params: new Map(Object.entries(options.params ?? {})),
-        global: options.global ?? {},
-        ...(options.parallelism === undefined ? {} : { parallelism: options.parallelism }),
-        ...(options.from === undefined ? {} : { from: options.from }),
-        allowNonRestoredState: options.allowNonRestoredState ?? false,
-        print: (line) => lines.push(line),
-        report: (event) => {
-          events.push(event);
-          options.on?.(event, started!);
+      runJob(
+        { ...process.ports, files: options.through?.(process.ports.files) ?? process.ports.files },
+        {
+          job: typeof job === 'function' ? job(process) : job,
+          params: new Map(Object.entries(options.params ?? {})),
+          global: options.global ?? {},
+          ...(options.parallelism === undefined ? {} : { parallelism: options.parallelism }),
+          ...(options.from === undefined ? {} : { from: options.from }),
+          allowNonRestoredState: options.allowNonRestoredState ?? false,
+          print: (line) => lines.push(line),
+          report: (event) => {
+            events.push(event);
+            options.on?.(event, started!);
+          },
+          cancel: cancel.signal,
+          workingDirectory: '/home',
+          owner: process.name,
         },
-        cancel: cancel.signal,
-        workingDirectory: '/home',
-        owner: process.name,
-      }),
+      ),
     );
     const ended = Promise.race([
       work.then(

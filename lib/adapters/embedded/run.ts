@@ -21,7 +21,7 @@ import { Attempt, type AttemptEnd, type AttemptHooks } from './attempt.ts';
 import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
 import { openAttempt } from './attempt-directory.ts';
 import { checkpointRoot } from './checkpoint-directory.ts';
-import { checkRestorable, prepareAttempt, settleFinished } from './prepare-attempt.ts';
+import { checkRestorable, type Preparation, prepareAttempt, settleFinished } from './prepare-attempt.ts';
 import { ProgressMeter } from './progress-meter.ts';
 import type { EmbeddedPorts, RunRequest, RunResult } from './run-types.ts';
 
@@ -36,7 +36,7 @@ export async function runJob(ports: EmbeddedPorts, request: RunRequest): Promise
   const ref = request.from === undefined ? undefined : await resolveRef(ports.files, request.from, root);
   const above = await generationElsewhere(ports.files, ref);
   const directory = await openAttempt(ports.files, root, { owner: request.owner, takeOver: request.takeOver ?? false, above });
-  return new JobRun(ports, request, plan, startedMs).run(directory, ref);
+  return new JobRun(ports, request, { plan, ref, directory, startedMs }).run();
 }
 
 /** The generation of a checkpoint that is none of this directory's own, else 0. */
@@ -51,17 +51,16 @@ function planOf(request: RunRequest): Plan {
 
 interface Ended {
   readonly end: AttemptEnd;
-  readonly attempt: Attempt | undefined;
+  readonly attempt?: Attempt;
+  /** The checkpoint with which the job had finished before: nothing was run. */
+  readonly finishedBefore?: LoadedCheckpoint;
 }
 
-interface AttemptPlan {
+interface RunStart {
+  readonly plan: Plan;
+  readonly ref: CheckpointRef | undefined;
   readonly directory: AttemptDirectory;
-  readonly storage: CheckpointStorage;
-  readonly loaded: LoadedCheckpoint | undefined;
-  /** The first attempt of a run without `--from`. */
-  readonly isFromStart: boolean;
-  /** The job had finished with `loaded`. */
-  readonly isFinished: boolean;
+  readonly startedMs: number;
 }
 
 class JobRun {
@@ -69,66 +68,65 @@ class JobRun {
   readonly #request: RunRequest;
   readonly #plan: Plan;
   readonly #settings: JobSettings;
+  readonly #ref: CheckpointRef | undefined;
   readonly #startedMs: number;
   readonly #memory: CoordinatorMemory = { expiredInARow: 0 };
   readonly #meter: ProgressMeter;
+  /** Of the present attempt. */
+  #directory: AttemptDirectory;
   #history: RestartHistory = noFailures;
+  #hasStartedOver = false;
   #lastCompleted: number | undefined;
   #coordinator: CheckpointCoordinator | undefined;
   /** The sinks have kept what the checkpoint promises that the present attempt began with. */
   #areSinksSettled = false;
 
-  constructor(ports: EmbeddedPorts, request: RunRequest, plan: Plan, startedMs: number) {
+  constructor(ports: EmbeddedPorts, request: RunRequest, start: RunStart) {
     this.#ports = ports;
     this.#request = request;
-    this.#plan = plan;
-    this.#settings = plan.settings;
-    this.#startedMs = startedMs;
+    this.#plan = start.plan;
+    this.#settings = start.plan.settings;
+    this.#ref = start.ref;
+    this.#directory = start.directory;
+    this.#startedMs = start.startedMs;
     this.#meter = new ProgressMeter(ports.clock, (progress) => request.report({ kind: 'progress', progress }));
   }
 
-  async run(first: AttemptDirectory, ref: CheckpointRef | undefined): Promise<RunResult> {
-    let directory = first;
-    let from = ref;
+  async run(): Promise<RunResult> {
     try {
-      for (;;) {
-        const storage = await this.#openStorage(directory);
-        if (from === undefined) await storage.startOver();
-        const loaded = from === undefined ? undefined : await this.#load(storage, from);
+      for (let isFirst = true; ; isFirst = false) {
         const attemptStartedMs = this.#ports.clock.now();
-        const isFinished = loaded?.metadata.isFinished === true && from === 'latest';
-        const { end, attempt } = await this.#runAttempt({
-          directory,
-          storage,
-          loaded,
-          isFromStart: ref === undefined && directory === first,
-          isFinished,
-        });
-        if (end.kind === 'ended' && isFinished) {
+        const { end, attempt, finishedBefore } = await this.#runAttempt(isFirst);
+        if (finishedBefore !== undefined) {
           await this.#end('finished');
-          return this.#alreadyFinished(loaded);
+          return this.#alreadyFinished(finishedBefore);
         }
         if (end.kind !== 'failed') return await this.#finished(end.kind, attempt);
         const delayMs = await this.#delayAfter(end.error, attemptStartedMs, attempt);
         if (await this.#isCancelledDuring(delayMs)) return await this.#finished('cancelled', attempt);
-        directory = await directory.next();
-        // Before the first complete checkpoint of this run the one it was started from is still the place to go on from.
-        from = this.#lastCompleted === undefined && ref !== undefined ? ref : 'latest';
       }
     } finally {
-      await directory.release();
+      await this.#directory.release();
     }
   }
 
-  async #openStorage(directory: AttemptDirectory): Promise<CheckpointStorage> {
+  /** Where the next attempt goes on from; `undefined`: it begins a new line. */
+  get #from(): CheckpointRef | undefined {
+    if (this.#lastCompleted !== undefined) return 'latest';
+    // Before the first complete checkpoint of this run the one it was started from is still the place.
+    return this.#ref ?? (this.#hasStartedOver ? 'latest' : undefined);
+  }
+
+  async #openStorage(): Promise<CheckpointStorage> {
+    const { path, generation } = this.#directory;
     const { backend, checkpoints } = this.#settings;
     // Without checkpoints there is only the last one, which nobody asked for: it must not fail the job for the size of its state.
     const isLimited = backend.kind === 'memory' && checkpoints !== undefined;
     const storage = new CheckpointStorage({
       files: this.#ports.files,
-      path: directory.path,
+      path,
       job: this.#plan.job,
-      generation: directory.generation,
+      generation,
       backend: isLimited ? { kind: 'memory', stateBytesMax: backend.stateBytesMax } : { kind: 'filesystem' },
     });
     await storage.open();
@@ -150,49 +148,61 @@ class JobRun {
     return checkpoint;
   }
 
-  async #runAttempt({ directory, storage, loaded, isFromStart, isFinished }: AttemptPlan): Promise<Ended> {
-    const { report } = this.#request;
-    const attempt = new Attempt(this.#plan, this.#ports);
-    const coordinator = this.#newCoordinator(attempt, storage);
-    this.#coordinator = coordinator;
+  /** Whatever fails on the way to the first record fails the attempt, as it would later. */
+  async #runAttempt(isFirst: boolean): Promise<Ended> {
     this.#areSinksSettled = false;
+    const attempt = new Attempt(this.#plan, this.#ports);
     try {
+      if (!isFirst) this.#directory = await this.#directory.next();
+      const from = this.#from;
+      const storage = await this.#openStorage();
+      if (from === undefined) await storage.startOver();
+      this.#hasStartedOver ||= from === undefined;
+      const loaded = from === undefined ? undefined : await this.#load(storage, from);
+      const coordinator = this.#newCoordinator(attempt, storage);
+      this.#coordinator = coordinator;
       const preparation = {
         attempt,
         coordinator,
         storage,
         loaded,
-        generation: directory.generation,
-        isFromStart,
+        generation: this.#directory.generation,
+        isFromStart: from === undefined,
         ports: this.#ports,
         request: this.#request,
         meter: this.#meter,
       };
-      if (isFinished) {
+      if (loaded?.metadata.isFinished === true && from === 'latest') {
         await settleFinished(preparation);
         this.#areSinksSettled = true;
-        return { end: { kind: 'ended' }, attempt };
+        return { end: { kind: 'ended' }, finishedBefore: loaded };
       }
-      const restored = loaded?.metadata.checkpoint;
-      report({ kind: 'started', job: this.#plan.job, generation: directory.generation, restored, directory: directory.path });
-      const assembled = await prepareAttempt(preparation);
-      this.#areSinksSettled = true;
-      attempt.start(assembled);
-      this.#meter.watch(assembled.subtasks);
-      const hooks = {
-        tick: () => this.#tick(coordinator),
-        isCancelled: () => this.#request.cancel?.aborted ?? false,
-        isAwaitingIo: () => coordinator.isBusy,
-      };
-      const stopListening = onAbort(this.#request.cancel, () => attempt.bell.ring());
-      try {
-        const end = await attempt.run(hooks);
-        return { end: end.kind === 'ended' ? await this.#takeLastCheckpoint(coordinator, attempt, hooks) : end, attempt };
-      } finally {
-        stopListening();
-      }
+      return { end: await this.#runPrepared(preparation), attempt };
     } catch (error) {
       return { end: { kind: 'failed', error }, attempt };
+    }
+  }
+
+  async #runPrepared(preparation: Preparation): Promise<AttemptEnd> {
+    const { attempt, coordinator, loaded } = preparation;
+    const { generation, path } = this.#directory;
+    const restored = loaded?.metadata.checkpoint;
+    this.#request.report({ kind: 'started', job: this.#plan.job, generation, restored, directory: path });
+    const assembled = await prepareAttempt(preparation);
+    this.#areSinksSettled = true;
+    attempt.start(assembled);
+    this.#meter.watch(assembled.subtasks);
+    const hooks = {
+      tick: () => this.#tick(coordinator),
+      isCancelled: () => this.#request.cancel?.aborted ?? false,
+      isAwaitingIo: () => coordinator.isBusy,
+    };
+    const stopListening = onAbort(this.#request.cancel, () => attempt.bell.ring());
+    try {
+      const end = await attempt.run(hooks);
+      return end.kind === 'ended' ? await this.#takeLastCheckpoint(coordinator, attempt, hooks) : end;
+    } finally {
+      stopListening();
     }
   }
 
@@ -323,6 +333,8 @@ class JobRun {
 const fatalCodes: ReadonlySet<string> = new Set([
   'INPUT_NOT_FOUND',
   'OUTPUT_NOT_WRITABLE',
+  'CHECKPOINT_NOT_FOUND',
+  'CHECKPOINT_DAMAGED',
   'CHECKPOINT_OF_ANOTHER_JOB',
   'MAX_PARALLELISM_CHANGED',
   'STATE_WITHOUT_OPERATOR',

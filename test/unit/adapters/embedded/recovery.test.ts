@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { completedNumbers } from '../../../../lib/checkpoint/reading.ts';
+import type { FileSystem } from '../../../../lib/core/ports.ts';
 import {
   type Collector,
   collect,
@@ -30,6 +31,7 @@ import { instantFileSystem, type SimulatedProcess } from '../../../../lib/testin
 import { Engine, eventsOf, kinds } from '../../../support/engine.ts';
 import { RecordedTarget } from '../../../support/recorded-target.ts';
 import { at, timedSource } from '../../../support/timed-source.ts';
+import { faultyFiles } from '../../checkpoint/support/ports.ts';
 
 const retained = { externalizedCleanup: 'RETAIN_ON_CANCELLATION' } as const;
 
@@ -211,6 +213,45 @@ describe('restart strategies', () => {
       expect(result?.state).toBe('cancelled');
       expect(engine.now).toBeLessThan(10_000);
     }
+  });
+
+  test.each([
+    ['the directory cannot be renamed', { method: 'rename', path: /attempt-1 .*attempt-2/ }],
+    ['the directory cannot be read', { method: 'list', path: /attempt-2$/ }],
+    ['the checkpoint cannot be read', { method: 'readFile', path: /attempt-2\/chk-\d+\/_metadata$/ }],
+  ])('an attempt fails like any other when %s: the next one may succeed', async (_what, fault) => {
+    const out = collect<string>();
+    let throws = 1;
+    const job = defineJob('unlucky', (env) => {
+      env.enableCheckpointing('100 ms', retained);
+      env.setRestartStrategy(RestartStrategies.fixedDelay({ attempts: 3, delay: '10 ms' }));
+      counting(env, [...at(0, 'k'), ...at(250, 'k'), ...at(400, 'k')])
+        .map((row) => {
+          if (row === 'k 2' && throws-- > 0) throw new Error('once');
+          return row;
+        })
+        .sinkTo(out, { uid: 'out' });
+    });
+    const { events } = await new Engine().finish(job, {
+      through: (files) => faultyFiles(files, [{ ...fault, code: 'EIO', times: 1 }]).files,
+    });
+    expect(eventsOf(events, 'restarting').map(({ error }) => (error as { code?: string }).code)).toEqual(['USER_FUNCTION_FAILED', 'EIO']);
+    expect(out.rows).toEqual(['k 1', 'k 2', 'k 3']);
+  });
+
+  test('a start from the beginning stays one when its first attempt could not say so', async () => {
+    const engine = new Engine();
+    const job = defineJob('unlucky', (env) => {
+      env.enableCheckpointing('100 ms', retained);
+      env.setRestartStrategy(RestartStrategies.fixedDelay({ attempts: 3, delay: '10 ms' }));
+      counting(env, [...at(0, 'k'), ...at(250, 'k')]).sinkTo(collect(), { uid: 'out' });
+    });
+    await engine.finish(job);
+    const through = (files: FileSystem): FileSystem =>
+      faultyFiles(files, [{ method: 'rename', path: /line~/, code: 'EIO', times: 1 }]).files;
+    const { result, events } = await engine.finish(job, { through });
+    expect(eventsOf(events, 'restarting')).toHaveLength(1);
+    expect(result).toMatchObject({ state: 'finished', recordsIn: 2 });
   });
 
   test('every function that was opened is closed when an attempt fails, also when opening another one failed', async () => {
