@@ -255,9 +255,10 @@ export class CheckpointStorage {
   /**
    * What the last checkpoint before the present line promises, by its metadata alone. A job that starts from the beginning undoes nothing:
    * it keeps these promises, since they were made, and whoever restores that checkpoint later counts on them.
+   * @param isNextNew  the present line is about to become the old one: `startOver` follows
    */
-  async promisesOfOldLine(): Promise<readonly SinkTransaction[]> {
-    const { above } = await readLine(this.#files, this.path);
+  async promisesOfOldLine(isNextNew = false): Promise<readonly SinkTransaction[]> {
+    const above = isNextNew ? this.#highest : (await readLine(this.#files, this.path)).above;
     const last = (await this.completed()).find((n) => n <= above);
     return last === undefined ? [] : this.#transactionsIn(join(checkpointPath(this.path, last), metadataName));
   }

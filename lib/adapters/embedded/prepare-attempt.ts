@@ -24,7 +24,7 @@ export interface Preparation {
   readonly storage: CheckpointStorage;
   readonly loaded: LoadedCheckpoint | undefined;
   readonly generation: number;
-  /** The first attempt of a run without `--from`. */
+  /** A run without `--from` that has not begun its line of checkpoints yet. */
   readonly isFromStart: boolean;
   readonly ports: EmbeddedPorts;
   readonly request: RunRequest;
@@ -45,13 +45,19 @@ export async function prepareAttempt(preparation: Preparation): Promise<Assemble
   return assemble(await assemblyOf(preparation));
 }
 
+/** The job begins from the start and owes nothing to the runs before it; to be called before the first record. */
+export async function startOver({ storage, ports }: Preparation): Promise<void> {
+  await storage.startOver();
+  await removeReservations(ports.files, storage.path);
+}
+
 /** A finished job runs no more, but the run that finished it may have died before every sink had kept its promise. */
 export async function settleFinished(preparation: Preparation): Promise<void> {
   await settleSinks(await assemblyOf(preparation));
 }
 
 async function assemblyOf(preparation: Preparation): Promise<Assembly> {
-  const { attempt, storage, loaded, generation, ports, request, meter } = preparation;
+  const { attempt, storage, loaded, generation, isFromStart, ports, request, meter } = preparation;
   const { plan } = attempt;
   const restores = await readRestores(ports, plan, loaded);
   const abandoned = new Map<string, Uint8Array[]>();
@@ -67,7 +73,7 @@ async function assemblyOf(preparation: Preparation): Promise<Assembly> {
     isAligned: settings.checkpoints?.mode !== 'AT_LEAST_ONCE',
     restoredCheckpoint: loaded?.metadata.checkpoint ?? 0,
     restoreOf: (stage, subtask) => restores.get(placeOf(stage, subtask)),
-    promised: promises(plan, loaded === undefined ? await storage.promisesOfOldLine() : transactionsOf(loaded.metadata)),
+    promised: promises(plan, loaded === undefined ? await storage.promisesOfOldLine(isFromStart) : transactionsOf(loaded.metadata)),
     abandoned,
     print: request.print,
     report: (message) => request.report({ kind: 'notice', message }),
@@ -77,13 +83,12 @@ async function assemblyOf(preparation: Preparation): Promise<Assembly> {
   };
 }
 
-/** A job that begins from the start owes nothing to the runs before it; every other attempt goes on behind what they reserved. */
+/** Every attempt goes on behind what earlier ones reserved, unless the job begins from the start. */
 async function reservations({ storage, ports, isFromStart }: Preparation, plan: Plan): Promise<Assembly['reservationsOf']> {
   const { files, clock } = ports;
   const { path } = storage;
   if (plan.settings.checkpoints?.mode !== 'AT_MOST_ONCE') return () => undefined;
-  if (isFromStart) await removeReservations(files, path);
-  const earlier = await loadReservations(files, path);
+  const earlier = isFromStart ? new Map<string, number>() : await loadReservations(files, path);
   return (stage, subtask) => new SourceReservations({ files, clock, path, stage, subtask, earlier });
 }
 

@@ -3,7 +3,8 @@
 //       no harm.
 //   R2  The restored checkpoint's promises are kept (sinks settled) before the first record.
 //   R3  The run ends well only when the last checkpoint is complete and every sink has confirmed it.
-//   R4  No checkpoint is removed before R2 holds, however the run ends: a start that was refused, or that could not be made, changes nothing.
+//   R4  Before R2 holds no checkpoint is removed and no new line begun, however the run ends: a start that was refused, or that could not be
+//       made, changes nothing.
 
 import type { JobSettings } from '../../api/options.ts';
 import { ParamValues } from '../../api/params.ts';
@@ -21,7 +22,7 @@ import { Attempt, type AttemptEnd, type AttemptHooks } from './attempt.ts';
 import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
 import { openAttempt } from './attempt-directory.ts';
 import { checkpointRoot } from './checkpoint-directory.ts';
-import { checkRestorable, type Preparation, prepareAttempt, settleFinished } from './prepare-attempt.ts';
+import { checkRestorable, type Preparation, prepareAttempt, settleFinished, startOver } from './prepare-attempt.ts';
 import { ProgressMeter } from './progress-meter.ts';
 import type { EmbeddedPorts, RunRequest, RunResult } from './run-types.ts';
 
@@ -156,8 +157,6 @@ class JobRun {
       if (!isFirst) this.#directory = await this.#directory.next();
       const from = this.#from;
       const storage = await this.#openStorage();
-      if (from === undefined) await storage.startOver();
-      this.#hasStartedOver ||= from === undefined;
       const loaded = from === undefined ? undefined : await this.#load(storage, from);
       const coordinator = this.#newCoordinator(attempt, storage);
       this.#coordinator = coordinator;
@@ -184,7 +183,7 @@ class JobRun {
   }
 
   async #runPrepared(preparation: Preparation): Promise<AttemptEnd> {
-    const { attempt, coordinator, loaded } = preparation;
+    const { attempt, coordinator, loaded, isFromStart } = preparation;
     const { generation, path } = this.#directory;
     const restored = loaded?.metadata.checkpoint;
     this.#request.report({ kind: 'started', job: this.#plan.job, generation, restored, directory: path });
@@ -192,6 +191,8 @@ class JobRun {
     this.#areSinksSettled = true;
     attempt.start(assembled);
     this.#meter.watch(assembled.subtasks);
+    if (isFromStart) await startOver(preparation);
+    this.#hasStartedOver ||= isFromStart;
     const hooks = {
       tick: () => this.#tick(coordinator),
       isCancelled: () => this.#request.cancel?.aborted ?? false,

@@ -399,7 +399,7 @@ describe('restores', () => {
         env.enableCheckpointing('100 ms', { ...retained, numRetained: 2 });
         counting(env, [...at(0, 'k'), ...at(150, 'k'), ...at(250, 'k'), ...at(5_000, 'k')], 300_000).sinkTo(out, { uid: 'out' });
       });
-      await killAfter(engine, job, 3, 1);
+      await killAfter(engine, job, 2, 1);
       const [newest, older] = await engine.completed('damaged');
       const attempt = await engine.attemptOf('damaged');
       const directory = engine.disk.list(attempt).find(({ name }) => Number(/\d+$/.exec(name)?.[0]) === newest)?.name;

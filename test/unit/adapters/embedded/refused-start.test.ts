@@ -1,8 +1,17 @@
 // A start that is refused, or that cannot be made, leaves the checkpoints as they were, also where the job keeps none at its end.
 
 import { describe, expect, test } from 'vitest';
-import { type CheckpointOptions, type Collector, defineJob, type Job, type StateShape, valueState } from '../../../../lib/index.ts';
-import { Engine, kinds } from '../../../support/engine.ts';
+import { SluiceError } from '../../../../lib/core/errors.ts';
+import {
+  type CheckpointOptions,
+  type Collector,
+  collect,
+  defineJob,
+  type Job,
+  type StateShape,
+  valueState,
+} from '../../../../lib/index.ts';
+import { Engine, eventsOf, kinds } from '../../../support/engine.ts';
 import { RecordedTarget, type TargetHooks } from '../../../support/recorded-target.ts';
 import { at, timedSource } from '../../../support/timed-source.ts';
 
@@ -89,6 +98,29 @@ test('state of an operator that has no keys any more is refused by its name', as
   const error = await engine.fail(keyless, { from: 'latest' });
   expect(error).toMatchObject({ code: 'STATE_WITHOUT_OPERATOR', message: expect.stringContaining("'seen' of 'seen'") });
 });
+
+test.each(['EXACTLY_ONCE', 'AT_MOST_ONCE'] as const)(
+  'a start from the beginning that finds no input leaves latest as it was, in mode %s',
+  async (mode) => {
+    const engine = new Engine();
+    const rows = [...at(0, 'x'), ...at(150, 'y'), ...at(250, 'z'), ...at(60_000, 'end')];
+    const source = timedSource<string>({ a: rows });
+    const out = collect<string>();
+    const job = (isThere: boolean): Job =>
+      defineJob(name, (env) => {
+        env.enableCheckpointing('100 ms', { mode });
+        const enumerate: typeof source.enumerate = isThere
+          ? (ctx) => source.enumerate(ctx)
+          : () => Promise.reject(new SluiceError('INPUT_NOT_FOUND', { message: 'it is not there', next: 'fix-the-command' }));
+        env.fromSource({ ...source, enumerate }, { uid: 'in' }).sinkTo(out, { uid: 'out' });
+      });
+    await killAfter(engine, job(true), 2);
+    expect((await engine.fail(job(false))).code).toBe('INPUT_NOT_FOUND');
+    const { events } = await engine.finish(job(true), { from: 'latest' });
+    expect(eventsOf(events, 'started').map(({ restored }) => restored)).toEqual([2]);
+    expect(out.rows).toEqual(mode === 'AT_MOST_ONCE' ? ['x', 'y', 'z'] : ['x', 'y', 'z', 'end']);
+  },
+);
 
 describe('a start whose sinks cannot keep what the checkpoint promises', () => {
   test.each(['NO_EXTERNALIZED_CHECKPOINTS', 'DELETE_ON_CANCELLATION'] as const)(
