@@ -196,6 +196,8 @@ const soreSpots = [
   'sync',
   'syncDirectory',
   '_metadata',
+  'createFile',
+  '_metadata~',
   'createDirectory',
   'removeTree',
   'target.commit',

@@ -58,6 +58,13 @@ export const mutations: readonly Mutation[] = [
     'await this.#sweep(completed.slice(0, numRetained), completed[0]!);',
     'await this.#sweep(completed.slice(1, numRetained), Number.MAX_SAFE_INTEGER);',
   ),
+  one(
+    'undo-forgotten',
+    'a checkpoint that was taken back is not restored',
+    'checkpoint/storage.ts',
+    'const undone = (await this.completed()).filter((n) => n > checkpoint);',
+    'const undone = (await this.completed()).filter((n) => n > checkpoint && n < 0);',
+  ),
   // Barriers and event time
   one(
     'no-alignment',

@@ -20,14 +20,22 @@ const { values } = parseArgs({
 
 const root = join(import.meta.dirname, '../..');
 
-/** A copy of the product with one rule taken out, ready to be simulated. */
-function mutated(mutation: Mutation): string {
+/** The product as it is now: everything below is made from this copy, whatever is edited meanwhile. */
+const pristine = copied(root);
+
+function copied(from: string): string {
   const copy = mkdtempSync(join(tmpdir(), 'sluice-mutation-'));
   mkdirSync(join(copy, 'test'));
-  cpSync(join(root, 'lib'), join(copy, 'lib'), { recursive: true });
-  cpSync(join(root, 'test/simulation'), join(copy, 'test/simulation'), { recursive: true });
-  cpSync(join(root, 'package.json'), join(copy, 'package.json'));
+  cpSync(join(from, 'lib'), join(copy, 'lib'), { recursive: true });
+  cpSync(join(from, 'test/simulation'), join(copy, 'test/simulation'), { recursive: true });
+  cpSync(join(from, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
+  return copy;
+}
+
+/** A copy of the product with one rule taken out, ready to be simulated. */
+function mutated(mutation: Mutation): string {
+  const copy = copied(pristine);
   for (const { file, find, replace } of mutation.patches) {
     const path = join(copy, 'lib', file);
     const text = readFileSync(path, 'utf8');
@@ -41,30 +49,36 @@ function mutated(mutation: Mutation): string {
   return copy;
 }
 
+/** Simulates a copy. @returns what it printed */
+async function simulated(copy: string, args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, ['test/simulation/sim.ts', ...args], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
+  let said = '';
+  const hear = (data: Buffer): void => {
+    said += data;
+  };
+  child.stdout.on('data', hear);
+  child.stderr.on('data', hear);
+  await new Promise((resolve) => child.on('close', resolve));
+  return said;
+}
+
 interface Verdict {
   readonly seed: number | undefined;
   readonly what: string;
-  readonly seconds: number;
 }
 
-async function caught(mutation: Mutation): Promise<Verdict> {
+async function verdictOf(mutation: Mutation): Promise<Verdict> {
   const copy = mutated(mutation);
-  const begin = performance.now();
   try {
-    const args = ['test/simulation/sim.ts', '--from', '1', '--seeds', values.seeds, '--workers', values.workers, '--first-failure'];
-    const child = spawn(process.execPath, args, { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
-    let said = '';
-    child.stdout.on('data', (d: Buffer) => {
-      said += d;
-    });
-    child.stderr.on('data', (d: Buffer) => {
-      said += d;
-    });
-    await new Promise((resolve) => child.on('close', resolve));
+    const said = await simulated(copy, ['--from', '1', '--seeds', values.seeds, '--workers', values.workers, '--first-failure']);
     const failure = /^seed (\d+) fails: (.*)$/m.exec(said);
-    const seconds = (performance.now() - begin) / 1_000;
-    if (failure !== null) return { seed: Number(failure[1]), what: failure[2]!, seconds };
-    return { seed: undefined, what: said.trim().split('\n').slice(-3).join(' / '), seconds };
+    if (failure === null) return { seed: undefined, what: said.trim().split('\n').slice(-3).join(' / ') };
+    const [, seed, what] = failure;
+    // A mutation that does not even run proves nothing, and neither does a seed that fails by itself.
+    if (/ReferenceError|SyntaxError|is not a function/.test(what!)) return { seed: undefined, what: `the mutated code is broken: ${what}` };
+    const calm = await simulated(pristine, ['--seed', seed!]);
+    if (/^ {2}/m.test(calm)) return { seed: undefined, what: `seed ${seed} fails without the mutation too: ${calm}` };
+    return { seed: Number(seed), what: what! };
   } finally {
     rmSync(copy, { recursive: true, force: true });
   }
@@ -73,11 +87,17 @@ async function caught(mutation: Mutation): Promise<Verdict> {
 const chosen = mutations.filter((m) => values.only === undefined || m.name === values.only);
 if (chosen.length === 0) throw new Error(`no mutation is called '${values.only}'`);
 let survivors = 0;
-for (const mutation of chosen) {
-  const { seed, what, seconds } = await caught(mutation);
-  if (seed === undefined) survivors++;
-  const verdict = seed === undefined ? `SURVIVES ${values.seeds} seeds` : `seed ${seed}`;
-  console.log(`${mutation.name} (${mutation.rule}) → ${verdict} in ${seconds.toFixed(1)} s: ${what.slice(0, 200)}`);
+try {
+  for (const mutation of chosen) {
+    const begin = performance.now();
+    const { seed, what } = await verdictOf(mutation);
+    if (seed === undefined) survivors++;
+    const verdict = seed === undefined ? `SURVIVES ${values.seeds} seeds` : `seed ${seed}`;
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
+    console.log(`${mutation.name} (${mutation.rule}) → ${verdict} in ${seconds} s: ${what.slice(0, 200)}`);
+  }
+} finally {
+  rmSync(pristine, { recursive: true, force: true });
 }
 console.log(`${chosen.length - survivors} caught, ${survivors} survived`);
 process.exitCode = survivors === 0 ? 0 : 1;

@@ -48,7 +48,7 @@ function checkpoints(random: SeededRandom, mode: Mode): CheckpointSpec {
     timeoutMs,
     minPauseMs: maxConcurrent === 1 && random.chance(0.3) ? random.between(1, 30) : 0,
     maxConcurrent,
-    tolerableFailures: timeoutMs < 1_000 ? 1_000 : random.pick([0, 1, 3, 1_000]),
+    tolerableFailures: timeoutMs < 1_000 ? 1_000 : random.pick([0, 1, 3, 1_000, 1_000]),
     numRetained: random.pick([1, 1, 2, 4]),
     cleanup: random.chance(0.7) ? 'RETAIN_ON_CANCELLATION' : random.pick(['DELETE_ON_CANCELLATION', 'NO_EXTERNALIZED_CHECKPOINTS']),
     prefersCheckpoint: random.chance(0.2),
