@@ -183,12 +183,22 @@ class Scenario {
       if (run.process.state === 'running') run.process.kill(); // its exit frees its locks
       await this.#pause(this.#random.skewed(2_000)); // somebody has to notice
       await this.auditors.checkClosure(`after ${run.process.name} ${end.kind}`);
+      if (end.kind === 'dead' && this.#hasRemovedAll()) {
+        this.ending = 'given-up';
+        return undefined;
+      }
       // Whatever came of it, a job that was asked to end and keeps nothing is not started again: it would begin from the beginning.
       if (this.#isCancelled && this.#spec.checkpoints.cleanup !== 'RETAIN_ON_CANCELLATION') {
         this.ending = end.kind === 'ended' ? 'cancelled' : 'given-up';
         return undefined;
       }
     }
+  }
+
+  /** A job that keeps nothing when it fails can die while it removes what it had; to start it again would be to begin from the beginning. */
+  #hasRemovedAll(): boolean {
+    if (this.#spec.checkpoints.cleanup !== 'NO_EXTERNALIZED_CHECKPOINTS' || this.auditors.completed.length === 0) return false;
+    return !this.#world.disk.walk(checkpointDirectory).some((path) => path.endsWith('/_metadata'));
   }
 
   /** Where the next process goes on: nearly always from the latest checkpoint. */
