@@ -72,6 +72,7 @@ abstract class AnyStream<T> implements StreamOperations<T> {
   assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T> {
     const label = 'assignTimestampsAndWatermarks';
     checkStrategy(label, strategy);
+    if (strategy.idlenessMs !== undefined) throw withoutIdleness(label);
     return this.append<T>({ kind: 'timestamps', watermarks: strategy as WatermarkStrategy<unknown> }, label);
   }
 
@@ -306,6 +307,13 @@ class KeyedStreamBuilder<T, K> extends AnyStream<T> implements KeyedStream<T, K>
 export function checkStrategy(owner: string, strategy: unknown): void {
   if (!(strategy instanceof WatermarkStrategy))
     throw invalid(owner, 'takes a WatermarkStrategy, such as WatermarkStrategy.forBoundedOutOfOrderness(…)');
+}
+
+function withoutIdleness(owner: string): SluiceError {
+  return new SluiceError('FEATURE_NOT_AVAILABLE', {
+    message: `${owner}: withIdleness is known to sources only; give it to the watermarks of the source, whose silence then holds nobody back here either`,
+    next: 'fix-the-job',
+  });
 }
 
 function checkSameJob(owner: string, a: GraphBuilder, b: GraphBuilder): void {

@@ -39,6 +39,10 @@ export interface StreamOperations<T> {
    * @param selector  gives a string, number, bigint, boolean, `Uint8Array`, or a tuple or plain object of these
    */
   keyBy<K>(selector: (value: T) => K & Key<K>): KeyedStream<T, K>;
+  /**
+   * Reads event time from the records here; watermarks from before this place are replaced.
+   * @throws SluiceError `FUNCTION_INVALID`, `FEATURE_NOT_AVAILABLE` for a strategy `withIdleness`, which is a source's
+   */
   assignTimestampsAndWatermarks(strategy: WatermarkStrategy<T>): DataStream<T>;
   /** All records of all streams. Order holds within each, not between them. */
   union(...others: readonly StreamOperations<T>[]): DataStream<T>;

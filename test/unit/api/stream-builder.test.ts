@@ -234,6 +234,18 @@ describe('a stream is refused', () => {
   });
 });
 
+test('idleness behind the source is refused, because nothing would look for it', () => {
+  const strategy = WatermarkStrategy.forMonotonousTimestamps<number>().withTimestamps((n) => n);
+  described((env) => {
+    const stream = numbers(env);
+    stream.assignTimestampsAndWatermarks(strategy);
+    expect(refusal(() => stream.assignTimestampsAndWatermarks(strategy.withIdleness('1 min')))).toMatchObject({
+      code: 'FEATURE_NOT_AVAILABLE',
+      message: expect.stringContaining('withIdleness'),
+    });
+  });
+});
+
 test('a watermark strategy never changes; each with… gives another', () => {
   const plain = WatermarkStrategy.forBoundedOutOfOrderness<number>('5 s');
   const timed = plain.withTimestamps((n) => n).withIdleness('1 min');
