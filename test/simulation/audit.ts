@@ -6,8 +6,8 @@
 
 import { loadCheckpoint } from '../../lib/checkpoint/reading.ts';
 import { type DiskChange, instantFileSystem, type SimulatedProcess, type World } from '../../lib/testing/index.ts';
-import type { Testimony } from './build.ts';
 import { checkpointOfContract, type ExternalTarget } from './external-target.ts';
+import type { Testimony } from './functions.ts';
 import { evaluate } from './oracle.ts';
 import { checkpointDirectory, type JobSpec, type Node, outputDirectory, type Row } from './spec.ts';
 
