@@ -19,7 +19,7 @@ import { Channel } from './channel.ts';
 import { type Discardable, discardAll } from './discard.ts';
 import { InputGate } from './input-gate.ts';
 import type { EmbeddedPorts } from './run-types.ts';
-import { SinkDriver } from './sink-driver.ts';
+import { SinkDriver, sinkFailed } from './sink-driver.ts';
 import { freshSplits, SourceDriver, type StoredSplit, splitsOf } from './source-driver.ts';
 import type { SourceReservations } from './source-reservations.ts';
 import { Subtask, type SubtaskServices } from './subtask.ts';
@@ -110,7 +110,7 @@ async function assembleSubtask(assembly: Assembly, stage: Stage, subtask: number
     if (operator.node.operator.kind !== 'sink') continue;
     const driver = createWriter(assembly, stage, operator, subtask, sinks, restore);
     writers.set(operator.index, driver);
-    await driver.writer.open();
+    await toldOfSink(operator.uid, 'open', () => driver.writer.open());
   }
   const source = createSourceDriver(assembly, stage, subtask, host, splits.get(stage.id) ?? []);
   return new Subtask(
@@ -261,12 +261,20 @@ async function recoverSinks(assembly: Assembly, sinks: SinkTable): Promise<void>
   for (const [uid, [first]] of sinks) {
     const promised = (assembly.promised.get(uid) ?? []).map(decodeValue);
     const abandoned = (assembly.abandoned.get(uid) ?? []).map(decodeValue);
-    await first?.recover({ ...sinkContext(assembly, uid), promised, abandoned });
+    await toldOfSink(uid, 'recover', () => first?.recover({ ...sinkContext(assembly, uid), promised, abandoned }));
   }
 }
 
 async function tidySinks(assembly: Assembly, sinks: SinkTable): Promise<void> {
-  for (const [uid, [first]] of sinks) await first?.finish?.(sinkContext(assembly, uid));
+  for (const [uid, [first]] of sinks) await toldOfSink(uid, 'finish', () => first?.finish?.(sinkContext(assembly, uid)));
+}
+
+async function toldOfSink(uid: string, method: string, call: () => void | Promise<void> | undefined): Promise<void> {
+  try {
+    await call();
+  } catch (cause) {
+    throw sinkFailed(uid, method, cause);
+  }
 }
 
 function createWriter(

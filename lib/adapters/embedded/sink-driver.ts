@@ -43,10 +43,10 @@ export class SinkDriver {
   #write(rows: RecordBatch): void | Promise<void> {
     try {
       return this.writer.write(rows)?.catch((error: unknown) => {
-        throw this.#failed('write', error);
+        throw sinkFailed(this.uid, 'write', error);
       });
     } catch (error) {
-      throw this.#failed('write', error);
+      throw sinkFailed(this.uid, 'write', error);
     }
   }
 
@@ -72,7 +72,7 @@ export class SinkDriver {
     try {
       return await this.writer.prepare(checkpoint);
     } catch (cause) {
-      const error = this.#failed('prepare', cause);
+      const error = sinkFailed(this.uid, 'prepare', cause);
       this.#failure = { error };
       throw error;
     }
@@ -87,16 +87,16 @@ export class SinkDriver {
     return this.#inTurn(async () => this.writer.discard());
   }
 
-  /** What a sink throws is told with its uid; a sink that tells more itself is left alone. */
-  #failed(method: string, cause: unknown): unknown {
-    if (isSluiceError(cause)) return cause;
-    const message = `${method} of sink ${this.uid} failed: ${cause instanceof Error ? cause.message : String(cause)}`;
-    return new SluiceError('USER_FUNCTION_FAILED', { message, next: 'try-again', cause, operator: this.uid });
-  }
-
   #inTurn<R>(f: () => Promise<R>): Promise<R> {
     const next = this.#last.then(f, f);
     this.#last = next.catch(() => {});
     return next;
   }
+}
+
+/** What a sink throws is told with its uid; a sink that tells more itself is left alone. */
+export function sinkFailed(uid: string, method: string, cause: unknown): unknown {
+  if (isSluiceError(cause)) return cause;
+  const message = `${method} of sink ${uid} failed: ${cause instanceof Error ? cause.message : String(cause)}`;
+  return new SluiceError('USER_FUNCTION_FAILED', { message, next: 'try-again', cause, operator: uid });
 }

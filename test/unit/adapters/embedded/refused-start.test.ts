@@ -149,7 +149,7 @@ describe('a start whose sinks cannot keep what the checkpoint promises', () => {
     const target = new RecordedTarget();
     await killAfter(engine, jobOf({ target, hooks: targetIsDown }), 1);
     const { error } = await engine.run(jobOf({ target, hooks: targetIsDown }), { from: 'latest' });
-    expect(error).toMatchObject({ message: 'the target is down' });
+    expect(error).toMatchObject({ code: 'USER_FUNCTION_FAILED', message: 'recover of sink out failed: the target is down' });
     expect(await engine.completed(name)).toEqual([1]);
     await engine.finish(jobOf({ target }), { from: 'latest' });
     expect(target.visible).toEqual(['x', 'y', 'z', 'end']);
