@@ -39,6 +39,7 @@ export interface Assembly {
   readonly print: (line: string) => void;
   readonly report: (line: string) => void;
   readonly count: (counter: string, by: number) => void;
+  readonly countLost: (split: string, from: number, to: number) => void;
   /** AT_MOST_ONCE: the reservations of one source subtask. */
   readonly reservationsOf: (stage: number, subtask: number) => SourceReservations | undefined;
   readonly servicesOf: (stage: Stage, subtask: number) => SubtaskServices;
@@ -220,7 +221,7 @@ function createSourceDriver(
       side: (tag, value, cause) => host.emitSide(tag, value, Number.NEGATIVE_INFINITY, cause),
       origins: head.operator.carriesOrigins === true ? originPrefix(uid, head.source, assembly.generation) : undefined,
       reservations: assembly.reservationsOf(stage.id, subtask),
-      countLost: (records) => assembly.count('lost', records),
+      countLost: assembly.countLost,
     },
     splits,
   );

@@ -78,6 +78,7 @@ async function assemblyOf(preparation: Preparation): Promise<Assembly> {
     print: request.print,
     report: (message) => request.report({ kind: 'notice', message }),
     count: (counter, by) => meter.count(counter, by),
+    countLost: (split, from, to) => meter.countLost(split, from, to),
     reservationsOf,
     servicesOf: (stage, subtask) => servicesOf(preparation, stage, subtask),
   };

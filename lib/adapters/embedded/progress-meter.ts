@@ -12,6 +12,8 @@ export class ProgressMeter {
   readonly #clock: Clock;
   readonly #report: (progress: Progress) => void;
   readonly #counted = new Map<string, number>();
+  /** By split: the index up to which lost records are counted. */
+  readonly #lostUpTo = new Map<string, number>();
   #subtasks: readonly Subtask[] = [];
   #before = { recordsIn: 0, recordsOut: 0 };
   #lastAtMs: number;
@@ -32,6 +34,14 @@ export class ProgressMeter {
 
   count(name: string, by: number): void {
     this.#counted.set(name, (this.#counted.get(name) ?? 0) + by);
+  }
+
+  /** Records of a split that were passed over; each counts once, though every attempt from one checkpoint passes over it. */
+  countLost(split: string, from: number, to: number): void {
+    const first = Math.max(from, this.#lostUpTo.get(split) ?? 0);
+    if (to <= first) return;
+    this.#lostUpTo.set(split, to);
+    this.count('lost', to - first);
   }
 
   totals(): { readonly recordsIn: number; readonly recordsOut: number } {

@@ -53,7 +53,8 @@ export interface SourceDriverRequest {
   readonly origins?: string | undefined;
   /** AT_MOST_ONCE only. */
   readonly reservations: SourceReservations | undefined;
-  readonly countLost: (records: number) => void;
+  /** Records `from` (included) to `to` (not included) of a split were passed over. */
+  readonly countLost: (split: string, from: number, to: number) => void;
 }
 
 export class SourceDriver {
@@ -171,8 +172,8 @@ export class SourceDriver {
       scratch.count = 0;
       const skipped = reader.poll(scratch, Math.min(batchRecordsMax, this.#lostUpTo - this.#index));
       if (skipped === 0 && !reader.hasEnded) return false;
+      this.#request.countLost(this.#reservedName(split), this.#index, this.#index + skipped);
       this.#index += skipped;
-      this.#request.countLost(skipped);
     }
     return true;
   }

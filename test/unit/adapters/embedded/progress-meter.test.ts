@@ -130,3 +130,12 @@ describe('progress', () => {
     expect(lag()).toBeUndefined();
   });
 });
+
+test('a lost record counts once, however many attempts pass over it', () => {
+  const meter = new ProgressMeter({ now: () => 0, sleep: () => ({ done: Promise.resolve(), cancel() {} }) }, () => {});
+  meter.countLost('in/a', 0, 10);
+  meter.countLost('in/a', 0, 4);
+  meter.countLost('in/a', 4, 25);
+  meter.countLost('in/b', 5, 6);
+  expect(meter.counters()).toEqual({ lost: 26 });
+});
