@@ -60,6 +60,7 @@ export type OperatorSpec =
       readonly create: () => Sink<unknown>;
       /** Its rows come with what caused them. */
       readonly needsRowIdentity?: boolean;
+      readonly target?: string;
     };
 
 export interface LogicalNode {

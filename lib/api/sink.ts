@@ -66,6 +66,8 @@ export interface Sink<T> {
   readonly kind: string;
   /** It keeps nothing in checkpoints, so that it needs no uid: `print`. */
   readonly isStateless?: boolean;
+  /** What it writes to, where two sinks of a job would be in each other's way. */
+  readonly target?: string;
   /**
    * Its rows come with `origins`: a text for each that says what caused it. It is the same after a replay, a restore or at another
    * parallelism, and no two rows of a run share one.

@@ -18,6 +18,7 @@ export const errorCodes = {
   OPTION_INVALID: 'an option of the API has a value out of its range or of another type',
   OPTION_UNKNOWN: 'an option of the API does not exist',
   PARALLELISM_INVALID: 'a parallelism is not within 1 and its maximum',
+  SINK_TARGET_DUPLICATE: 'two sinks of a job write to one place and would be in each other’s way',
   STATE_NAME_DUPLICATE: 'two states of one operator have the same name',
   STREAM_WITHOUT_OPERATOR: 'a call that names or configures an operator was made on a stream that is none',
   UID_DUPLICATE: 'two operators have the same uid',

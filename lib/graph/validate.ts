@@ -3,6 +3,7 @@
 //   V2  No uid is used twice.
 //   V3  Each parallelism is within the operator's maximum parallelism.
 //   V4  `forward` joins operators of one parallelism.
+//   V5  No two sinks write to one target, if they say what that is.
 
 import type { JobDescription, LogicalNode } from '../api/description.ts';
 import { placeOf } from '../api/places.ts';
@@ -15,7 +16,7 @@ export interface Parallelism {
 
 /**
  * Checks a description.
- * @throws SluiceError `JOB_EMPTY`, `UID_MISSING`, `UID_DUPLICATE`, `PARALLELISM_INVALID`, `FORWARD_INVALID`
+ * @throws SluiceError `JOB_EMPTY`, `UID_MISSING`, `UID_DUPLICATE`, `PARALLELISM_INVALID`, `FORWARD_INVALID`, `SINK_TARGET_DUPLICATE`
  */
 export function validate(description: JobDescription): void {
   const { job, nodes } = description;
@@ -27,6 +28,7 @@ export function validate(description: JobDescription): void {
     });
   }
   checkUids(description);
+  checkTargets(description);
   for (const node of nodes) {
     checkParallelism(node, description);
     checkForward(node, description);
@@ -55,6 +57,24 @@ function checkUids({ job, nodes }: JobDescription): void {
       });
     }
     owners.set(node.uid, node);
+  }
+}
+
+function checkTargets({ job, nodes }: JobDescription): void {
+  const owners = new Map<string, LogicalNode>();
+  for (const node of nodes) {
+    const { operator } = node;
+    if (operator.kind !== 'sink' || operator.target === undefined) continue;
+    const other = owners.get(operator.target);
+    if (other !== undefined) {
+      throw new SluiceError('SINK_TARGET_DUPLICATE', {
+        message: `two sinks write to ${operator.target}: ${describePlace(other, nodes)} and ${describePlace(node, nodes)}; give each its own, or union the streams before one sink`,
+        next: 'fix-the-job',
+        job,
+        ...(node.uid === undefined ? {} : { operator: node.uid }),
+      });
+    }
+    owners.set(operator.target, node);
   }
 }
 

@@ -1,6 +1,7 @@
 // file-sink.ts is the transactional sink to a directory: what `fileSink` checks, and what an attempt does before its writers open. The
 // writer is file-sink-writer.ts, names and moves are staging-directory.ts.
 
+import { normalize } from 'node:path';
 import { checkOptions } from '../../api/option-checks.ts';
 import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import { createDurableTree } from '../../core/durable-tree.ts';
@@ -43,6 +44,7 @@ export function fileSink<T>(o: FileSinkOptions<T>): Sink<T> {
   o.format.createEncoder(); // a format that cannot be written is found while the job is described
   return {
     kind: 'fileSink',
+    target: `directory ${normalize(`${o.path}/.`)}`,
     recover: (ctx) => recover(o.path, ctx),
     createWriter: (ctx: SinkWriterContext): SinkWriter =>
       new FileSinkWriter(ctx, { path: o.path, format: o.format as Format<unknown>, rollBytes: o.rollBytes, rollEveryMs }),

@@ -3,6 +3,8 @@ import type { Env } from '../../../lib/api/environment.ts';
 import { type Collector, OutputTag } from '../../../lib/api/functions.ts';
 import { mapState, valueState } from '../../../lib/api/state.ts';
 import type { DataStream } from '../../../lib/api/stream.ts';
+import { ndjson } from '../../../lib/connectors/formats/ndjson.ts';
+import { fileSink } from '../../../lib/connectors/sinks/file-sink.ts';
 import { compile } from '../../../lib/graph/compile.ts';
 import type { Plan, Target } from '../../../lib/graph/plan.ts';
 import { type Build, described, nowhere, planned, refusal } from '../api/building.ts';
@@ -275,6 +277,15 @@ describe('a job is refused', () => {
       'reduce',
     ],
     ['with a sink without uid', (env) => numbers(env).sinkTo(nowhere()), 'UID_MISSING', ".sinkTo(sink, { uid: '…' })"],
+    [
+      'with two sinks in one directory',
+      (env) => {
+        numbers(env).sinkTo(fileSink({ path: 'out', format: ndjson() }), { uid: 'a' });
+        numbers(env, 'more').sinkTo(fileSink({ path: './out/', format: ndjson() }), { uid: 'b' });
+      },
+      'SINK_TARGET_DUPLICATE',
+      'two sinks write to directory out',
+    ],
     [
       'with one uid for two operators',
       (env) =>
