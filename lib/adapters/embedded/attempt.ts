@@ -104,10 +104,14 @@ export class Attempt {
     this.bell.ring();
   }
 
-  /** Makes the sinks keep their promises. @throws what the first failing sink rejected with; the call is repeated then */
+  /**
+   * Makes the sinks keep their promises; one whose target is down holds up no other.
+   * @throws what the first failing sink rejected with; the call is repeated then
+   */
   async completeCheckpoint(checkpoint: number): Promise<void> {
     this.#forget(checkpoint);
-    for (const subtask of this.#subtasks) for (const sink of subtask.sinks.values()) await sink.commit(checkpoint);
+    const sinks = this.#subtasks.flatMap((subtask) => [...subtask.sinks.values()]);
+    await inTurn(sinks.map((sink) => () => sink.commit(checkpoint)));
   }
 
   onFinished(subtask: Subtask): void {
@@ -159,15 +163,7 @@ export class Attempt {
       () => source?.close(),
       () => host.close(),
     ]);
-    const errors: unknown[] = [];
-    for (const close of [...closing, this.#tidy]) {
-      try {
-        await close();
-      } catch (error) {
-        errors.push(error);
-      }
-    }
-    if (errors.length > 0) throw errors[0];
+    await inTurn([...closing, this.#tidy]);
   }
 
   accumulators(): Record<string, unknown> {
@@ -194,4 +190,17 @@ export class Attempt {
     for (const subtask of this.#subtasks) next = Math.min(next, subtask.nextWakeAt() ?? next);
     return next - this.#ports.clock.now();
   }
+}
+
+/** Makes every call, one after the other. @throws the first error, once all have been made */
+async function inTurn(calls: readonly (() => void | Promise<void> | undefined)[]): Promise<void> {
+  const errors: unknown[] = [];
+  for (const call of calls) {
+    try {
+      await call();
+    } catch (error) {
+      errors.push(error);
+    }
+  }
+  if (errors.length > 0) throw errors[0];
 }

@@ -91,6 +91,28 @@ test('a job without checkpoints may have more state than MemoryStateBackend take
   expect(out.rows).toEqual(['k 1', 'l 1']);
 });
 
+test('a sink whose target is down holds back the output of no other sink', async () => {
+  const [down, up] = [new RecordedTarget(), new RecordedTarget()];
+  const job = defineJob('one-is-down', (env) => {
+    env.enableCheckpointing('100 ms', retained);
+    const rows = counting(env, at(0, 'k', 'l'));
+    rows.sinkTo(
+      down.sink({
+        before(what) {
+          if (what === 'commit' && up.visible.length === 0) throw new Error('down');
+        },
+      }),
+      { uid: 'down' },
+    );
+    rows.sinkTo(up.sink(), { uid: 'up' });
+  });
+  await new Engine().finish(job);
+  expect([down.visible, up.visible]).toEqual([
+    ['k 1', 'l 1'],
+    ['k 1', 'l 1'],
+  ]);
+});
+
 describe('restart strategies', () => {
   /** A job that fails at its second record, for ever or some times. */
   function failing(strategy: RestartStrategy | undefined, times = Number.POSITIVE_INFINITY, isCheckpointed = true): Job {
