@@ -27,6 +27,13 @@ export interface SinkWriterContext extends SinkContext {
   readonly parallelism: number;
   /** The checkpoint that the attempt restored, else 0. */
   readonly restoredCheckpoint: number;
+  /**
+   * Makes a transaction that has just begun known to a restore, which aborts it (`SinkRecovery.abandoned`) even when no barrier came.
+   * Resolves when that is durable; a note that could not be stored is reported, and the transaction goes on without.
+   * @param after        the last checkpoint whose barrier the writer has passed
+   * @param transaction  plain data
+   */
+  note(after: number, transaction: unknown): Promise<void>;
   /** What `prepare` gave as `state` in the restored checkpoint, of all old subtasks, in subtask order. */
   readonly restoredStates: readonly unknown[];
 }
@@ -34,7 +41,7 @@ export interface SinkWriterContext extends SinkContext {
 export interface SinkRecovery extends SinkContext {
   /** Transactions of the restored checkpoint, in (subtask, order of preparing). Empty when nothing is restored. */
   readonly promised: readonly unknown[];
-  /** Transactions that checkpoints beyond the restored one had noted before they prepared them. */
+  /** Transactions that were noted when they began, or before they were prepared, beyond the restored checkpoint. */
   readonly abandoned: readonly unknown[];
 }
 

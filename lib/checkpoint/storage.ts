@@ -3,7 +3,7 @@
 //   S2  `_metadata` is written last, under another name first, when every file and directory it refers to is durable; its rename is the
 //       moment at which the checkpoint is complete. To remove a checkpoint, `_metadata` goes first.
 //   S3  What a checkpoint that was given up still writes lands nowhere: `discard` waits for writes under way and refuses later ones.
-//   S4  Transactions are noted before they are prepared, and stay noted until a checkpoint of a higher or the same number is complete: that one
+//   S4  Transactions are noted when they begin and before they are prepared, and stay noted until a checkpoint of a higher or the same number is complete: that one
 //       lists what is still unconfirmed.
 //   S5  After `sweep`, what lies in the directory is what retained checkpoints refer to, checkpoints under way, and notes (S4).
 //   S6  What an attempt finds is made durable before it acts on it: the one before may have died between the rename of `_metadata` and the
@@ -157,6 +157,11 @@ export class CheckpointStorage {
     if (note.transactions.length === 0) return Promise.resolve();
     const index = this.#announcements++;
     return this.#writing(checkpoint, () => writeAnnouncement(this.#files, this.path, checkpoint, index, note));
+  }
+
+  /** Notes a transaction that has begun after the barrier of a checkpoint, for the checkpoints that come (S4). */
+  note(after: number, note: Announcement): Promise<void> {
+    return writeAnnouncement(this.#files, this.path, after + 1, this.#announcements++, note);
   }
 
   /** Makes a checkpoint complete (S2). After a rejection it may be complete or not; `discard` settles that. */

@@ -12,6 +12,9 @@ import { WatermarkGenerator } from './watermark-generator.ts';
 const stateName = 'event-time';
 
 interface StoredTime {
+  /** Whose it was. */
+  readonly subtask: number;
+  readonly parallelism: number;
   readonly largest: number;
   /** Records since the last watermark. */
   readonly sinceLast: number;
@@ -34,13 +37,12 @@ export class TimestampsOperator extends BatchOperator {
 
   override open(restore: OperatorRestore | undefined): void {
     this.#state = new OperatorState(this.environment.uid, this.environment.subtask.index, restore);
-    const restored = this.#state.list(stateName, 'union').get() as readonly StoredTime[];
-    if (restored.length === 0) return;
-    // After a change of parallelism no subtask may run ahead of what any of the old ones had seen.
-    const largest = Math.min(...restored.map((own) => own.largest));
-    this.#generator = new WatermarkGenerator(this.#strategy, this.environment.uid, largest);
-    this.#sinceLast = Math.max(...restored.map((own) => own.sinceLast));
-    this.#emitted = Math.min(...restored.map((own) => own.emitted));
+    const stored = this.#state.list(stateName, 'union').get() as readonly StoredTime[];
+    const restored = restoredTime(stored, this.environment.subtask);
+    if (restored === undefined) return;
+    this.#generator = new WatermarkGenerator(this.#strategy, this.environment.uid, restored.largest);
+    this.#sinceLast = restored.sinceLast;
+    this.#emitted = restored.emitted;
   }
 
   override restoredWatermark(): number | undefined {
@@ -70,8 +72,31 @@ export class TimestampsOperator extends BatchOperator {
 
   override snapshot(): OperatorSnapshotInProgress {
     const list = this.#state?.list(stateName, 'union');
-    const own: StoredTime = { largest: this.#generator.largest, sinceLast: this.#sinceLast, emitted: this.#emitted };
+    const { index, parallelism } = this.environment.subtask;
+    const own: StoredTime = {
+      subtask: index,
+      parallelism,
+      largest: this.#generator.largest,
+      sinceLast: this.#sinceLast,
+      emitted: this.#emitted,
+    };
     list?.update([own]);
     return { lists: this.#state?.snapshot() ?? [], keyed: undefined };
   }
+}
+
+/** At unchanged parallelism each subtask goes on from its own; else none may run ahead of what any of the old ones had seen. */
+function restoredTime(
+  stored: readonly StoredTime[],
+  subtask: { readonly index: number; readonly parallelism: number },
+): StoredTime | undefined {
+  const own = stored.find((time) => time.subtask === subtask.index && time.parallelism === subtask.parallelism);
+  if (own !== undefined || stored.length === 0) return own;
+  return {
+    subtask: subtask.index,
+    parallelism: subtask.parallelism,
+    largest: Math.min(...stored.map(({ largest }) => largest)),
+    sinceLast: Math.max(...stored.map(({ sinceLast }) => sinceLast)),
+    emitted: Math.min(...stored.map(({ emitted }) => emitted)),
+  };
 }

@@ -5,8 +5,9 @@
 
 import type { Sink, SinkContext, SinkWriterContext } from '../../api/sink.ts';
 import type { Source, SourceContext, Split } from '../../api/source.ts';
+import type { Announcement } from '../../checkpoint/announcements.ts';
 import type { SubtaskRestore } from '../../checkpoint/snapshot.ts';
-import { decodeValue } from '../../core/value-codec.ts';
+import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { Exchange, Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
 import { SourceOperator } from '../../operators/source-operator.ts';
 import { Alignment } from '../../runtime/alignment.ts';
@@ -36,6 +37,8 @@ export interface Assembly {
   /** Encoded transactions to commit and to abort, by sink uid. */
   readonly promised: ReadonlyMap<string, readonly Uint8Array[]>;
   readonly abandoned: ReadonlyMap<string, readonly Uint8Array[]>;
+  /** Never rejects. */
+  readonly noteTransaction: (after: number, note: Announcement) => Promise<void>;
   readonly print: (line: string) => void;
   readonly report: (line: string) => void;
   readonly count: (counter: string, by: number) => void;
@@ -292,6 +295,8 @@ function createWriter(
     subtask,
     parallelism: stage.parallelism,
     restoredCheckpoint: assembly.restoredCheckpoint,
+    note: (after, transaction) =>
+      assembly.noteTransaction(after, { stage: stage.id, subtask, uid, transactions: [encodeValue(transaction)] }),
     restoredStates: restored?.sinkStates.map(decodeValue) ?? [],
   };
   const sink = sinks.get(uid)?.[subtask] as Sink<unknown>;

@@ -75,6 +75,11 @@ async function assemblyOf(preparation: Preparation): Promise<Assembly> {
     restoreOf: (stage, subtask) => restores.get(placeOf(stage, subtask)),
     promised: promises(plan, loaded === undefined ? await storage.promisesOfOldLine(isFromStart) : transactionsOf(loaded.metadata)),
     abandoned,
+    noteTransaction: (after, note) =>
+      storage.note(after, note).catch((error: unknown) => {
+        const why = error instanceof Error ? error.message : String(error);
+        request.report({ kind: 'notice', message: `a transaction of sink ${note.uid} could not be noted when it began: ${why}` });
+      }),
     print: request.print,
     report: (message) => request.report({ kind: 'notice', message }),
     count: (counter, by) => meter.count(counter, by),

@@ -1,5 +1,6 @@
 // two-phase-commit-writer.ts is the life of transactions in one subtask. The sink object knows the target; this file knows when.
-//   T1  At most one transaction is open. It begins with the first row after a barrier, so an empty one never exists.
+//   T1  At most one transaction is open. It begins with the first row after a barrier, so an empty one never exists, and it is noted before
+//       that row reaches it.
 //   T2  A transaction goes open → closed (a barrier passed) → pending (`preCommit` succeeded) → confirmed (`commit` succeeded), and each list is
 //       in order. A failed step leaves it where it is.
 //   T3  One step of `commit` runs at a time: a retry waits for the call that it repeats.
@@ -50,14 +51,17 @@ export class TwoPhaseCommitWriter<I, Txn> implements SinkWriter {
     if (this.#current !== undefined) return this.#invoke(this.#current.txn, rows);
     const { job, uid, generation, subtask } = this.#ctx;
     const id: TransactionId = { job, uid, generation, subtask, checkpoint: this.#checkpoint };
-    const begun = this.#sink.beginTransaction(id);
-    return isPromise(begun) ? begun.then((txn) => this.#begin(id, txn, rows)) : this.#begin(id, begun, rows);
+    return this.#begin(id, rows);
   }
 
-  #begin(id: TransactionId, txn: Txn, rows: RecordBatch): void | Promise<void> {
-    this.#current = { name: `${id.generation}/${id.subtask}/${id.checkpoint}`, txn };
+  /** The target may keep what was begun for ever, so it is noted before the first row: a restore aborts it. */
+  async #begin(id: TransactionId, rows: RecordBatch): Promise<void> {
+    const txn = await this.#sink.beginTransaction(id);
+    const begun = { name: `${id.generation}/${id.subtask}/${id.checkpoint}`, txn };
+    await this.#ctx.note(id.checkpoint, begun);
+    this.#current = begun;
     this.#rowsSinceFlush = 0;
-    return this.#invoke(txn, rows);
+    await this.#invoke(txn, rows);
   }
 
   #invoke(txn: Txn, rows: RecordBatch): void | Promise<void> {
@@ -120,8 +124,4 @@ export class TwoPhaseCommitWriter<I, Txn> implements SinkWriter {
     this.#isOpen = false;
     await this.#sink.close?.();
   }
-}
-
-function isPromise<T>(v: T | Promise<T>): v is Promise<T> {
-  return typeof v === 'object' && v !== null && typeof (v as { then?: unknown }).then === 'function';
 }

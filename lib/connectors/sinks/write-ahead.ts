@@ -14,8 +14,9 @@ interface LoggedRows {
  * Extend it to write to a target that has no transactions. Rows are kept in the checkpoint and handed to `sendValues` when it has
  * completed. The rows of a checkpoint must fit into memory.
  *
- * `sendValues` may get the same rows again after a crash between the write and its confirmation; a target that remembers `checkpointId` for
- * each subtask can tell and writes them once, others get them at least once.
+ * `sendValues` may get the same rows again after a crash between the write and its confirmation. A target that knows the rows by an id of
+ * their own writes them once, others get them at least once. `checkpointId` alone does not tell them: every subtask sends its rows under
+ * it, and after a restore one object sends what all of them had kept.
  *
  * Give `sinkTo` a factory: `sinkTo(() => new MySink(), { uid })`.
  */

@@ -394,6 +394,18 @@ describe('transactions', () => {
     expect(next.nextNumber()).toBe(4);
   });
 
+  test('that had only begun are abandoned by a restore, until a later checkpoint is complete', async () => {
+    const files = memoryFiles();
+    const storage = await storageOn(files);
+    await take(storage);
+    await storage.note(1, note(0, 'out/0/9'));
+    const { checkpoint } = await storage.load('latest');
+    expect(names(await storage.abandonedTransactions(checkpoint))).toEqual(['out/0/9']);
+    await take(storage);
+    await storage.subsume(1);
+    expect(await filesBelow(files, path)).toEqual(['chk-2/_metadata', 'numbers']);
+  });
+
   test('that the restored checkpoint promises are not abandoned, whoever noted them again', async () => {
     const files = memoryFiles();
     const storage = await storageOn(files);

@@ -99,6 +99,22 @@ describe('T1: a transaction begins with the first row behind a barrier', () => {
   });
 });
 
+describe('T1: what was begun is known to a restore before the first row reaches it', () => {
+  test('a transaction that no barrier followed is aborted by the next attempt', async () => {
+    const target = new Target();
+    const noted: { readonly after: number; readonly transaction: unknown }[] = [];
+    const [writer] = await attempt(() => new TargetSink(target) as never, { noted });
+    const kept = keep(3, [await writer!.prepare(3)]);
+    await writer!.write(batch('a'));
+    await writer!.write(batch('b'));
+    expect(noted.map(({ after }) => after)).toEqual([3]);
+    target.calls.length = 0;
+    const abandoned = noted.map(({ transaction }) => structuredClone(transaction));
+    await attempt(() => new TargetSink(target) as never, { generation: 2, from: kept, abandoned });
+    expect(target.calls).toEqual(['abort late-flights/out/1/0/3']);
+  });
+});
+
 describe('K2: commit', () => {
   test('commits everything prepared at or before the checkpoint, in order, and nothing newer', async () => {
     const target = new Target();

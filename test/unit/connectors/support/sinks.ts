@@ -36,6 +36,8 @@ export interface AttemptOptions {
   readonly report?: (line: string) => void;
   readonly print?: (line: string) => void;
   readonly now?: () => number;
+  /** Collects what writers note when they begin a transaction. */
+  readonly noted?: { readonly after: number; readonly transaction: unknown }[];
 }
 
 /** One attempt as the runtime runs it: recover once, then open the writers. */
@@ -59,6 +61,7 @@ export async function attempt(create: () => Sink<never>, o: AttemptOptions = {})
       parallelism: o.parallelism ?? 1,
       restoredCheckpoint: from.checkpoint,
       restoredStates: from.states.map(decodeValue),
+      note: (after, transaction) => Promise.resolve(o.noted?.push({ after, transaction })).then(() => undefined),
     });
     await writer.open();
     writers.push(writer);
