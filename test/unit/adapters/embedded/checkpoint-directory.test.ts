@@ -5,26 +5,26 @@ import { memoryFiles } from '../../checkpoint/support/ports.ts';
 
 describe('where checkpoints go', () => {
   test.each([
-    ['state', '/work/state'],
-    ['./state', '/work/state'],
+    ['state', '/home/me/state'],
+    ['./state', '/home/me/state'],
     ['/abs/state', '/abs/state'],
-    ['file:state', '/work/state'],
-    ['file:./state/', '/work/state'],
+    ['file:state', '/home/me/state'],
+    ['file:./state/', '/home/me/state'],
     ['file:/abs/state', '/abs/state'],
     ['file:///abs/my%20state', '/abs/my state'],
   ])('%s', (uri, path) => {
-    expect(pathOfUri(uri, '/work')).toBe(path);
+    expect(pathOfUri(uri, '/home/me')).toBe(path);
   });
 
   test.each(['s3://bucket/x', 'hdfs://x', 'http://x'])('%s is refused with the place', (uri) => {
-    expect(() => pathOfUri(uri, '/work')).toThrow(
+    expect(() => pathOfUri(uri, '/home/me')).toThrow(
       expect.objectContaining({ code: 'CHECKPOINT_URI_UNSUPPORTED', message: expect.stringContaining(uri) }),
     );
   });
 
   test('a directory below it for each job, .sluice when nothing is said', () => {
-    expect(checkpointRoot('job', 'file:state', '/work')).toBe('/work/state/job');
-    expect(checkpointRoot('job', undefined, '/work')).toBe('/work/.sluice/job');
+    expect(checkpointRoot('job', 'file:state', '/home/me')).toBe('/home/me/state/job');
+    expect(checkpointRoot('job', undefined, '/home/me')).toBe('/home/me/.sluice/job');
   });
 
   test('names of jobs that a file system could not bear, or that would leave the directory, are encoded; no two become one', () => {
@@ -61,17 +61,17 @@ describe('finding a job by its name', () => {
 
   test('under the configured directory first, else where its last run said, else under .sluice', async () => {
     const files = memoryFiles();
-    const find = (directory?: string) => findRoot(files, 'job', directory, '/work');
+    const find = (directory?: string) => findRoot(files, 'job', directory, '/home/me');
     expect(await find()).toBeUndefined();
-    await run(files, '/work/.sluice/job');
-    expect(await find()).toBe('/work/.sluice/job');
+    await run(files, '/home/me/.sluice/job');
+    expect(await find()).toBe('/home/me/.sluice/job');
     await run(files, '/chosen/job');
-    await noteRoot(files, 'job', '/chosen/job', '/work');
+    await noteRoot(files, 'job', '/chosen/job', '/home/me');
     expect(await find()).toBe('/chosen/job');
     expect(await find('/configured')).toBe('/chosen/job');
     await run(files, '/configured/job');
     expect(await find('/configured')).toBe('/configured/job');
-    await noteRoot(files, 'job', '/work/.sluice/job', '/work');
-    expect(await find()).toBe('/work/.sluice/job');
+    await noteRoot(files, 'job', '/home/me/.sluice/job', '/home/me');
+    expect(await find()).toBe('/home/me/.sluice/job');
   });
 });
