@@ -9,6 +9,8 @@ export interface CompatibilityRequest {
   readonly allowNonRestoredState: boolean;
   /** Keyed states that the code declares, by uid of the operator; operators that are absent are not compared. */
   readonly states?: ReadonlyMap<string, readonly StateInfo[]>;
+  /** Uids of operators of a kind that keeps no list state, such as `map`. */
+  readonly withoutLists?: readonly string[];
 }
 
 export interface Compatibility {
@@ -52,6 +54,7 @@ export function checkCompatible(checkpoint: CheckpointMetadata, plan: Plan, requ
       ...checkStates(checkpoint, plan.job, uid, stored.get(uid)?.states ?? [], declared).map((state) => `'${state}' of '${uid}'`),
     );
   }
+  for (const uid of request.withoutLists ?? []) undeclared.push(...(stored.get(uid)?.lists ?? []).map((name) => `'${name}' of '${uid}'`));
   return nonRestored(checkpoint, plan, { stages, stored, undeclared }, request.allowNonRestoredState);
 }
 

@@ -38,7 +38,8 @@ export interface Preparation {
  */
 export function checkRestorable(loaded: LoadedCheckpoint, plan: Plan, request: RunRequest): readonly string[] {
   const allowNonRestoredState = request.allowNonRestoredState ?? false;
-  return checkCompatible(loaded.metadata, plan, { allowNonRestoredState, states: declaredStates(plan) }).notices;
+  const facts = { allowNonRestoredState, states: declaredStates(plan), withoutLists: operatorsWithoutLists(plan) };
+  return checkCompatible(loaded.metadata, plan, facts).notices;
 }
 
 export async function prepareAttempt(preparation: Preparation): Promise<Assembled> {
@@ -99,6 +100,13 @@ async function reservations({ storage, ports, isFromStart }: Preparation, plan: 
 }
 
 /** Keyed states by uid; none for operators that have no keys, so that what one of them held under keys before is missed. */
+const kindsWithoutLists: ReadonlySet<string> = new Set(['map', 'filter', 'flatMap', 'sink']);
+
+function operatorsWithoutLists(plan: Plan): readonly string[] {
+  const operators = plan.stages.flatMap((stage) => stage.operators);
+  return operators.filter(({ node }) => kindsWithoutLists.has(node.operator.kind)).map(({ uid }) => uid);
+}
+
 function declaredStates(plan: Plan): ReadonlyMap<string, readonly StateInfo[]> {
   const operators = plan.stages.flatMap((stage) => stage.operators);
   return new Map(operators.map(({ uid, node }) => [uid, statesOf(node.operator).filter(({ scope }) => scope === 'keyed')]));

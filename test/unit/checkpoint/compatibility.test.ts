@@ -110,6 +110,15 @@ describe('whether a checkpoint fits a job', () => {
     expect(check(true).notices).toEqual(["state without an operator is dropped: 's' of 'a'"]);
   });
 
+  test('C15 list state under a uid whose operator keeps none any more is refused, or dropped when that is allowed', () => {
+    const check = (allowNonRestoredState: boolean) =>
+      checkCompatible(checkpointOf({ a: list('buffer') }), planOf(['a']), { allowNonRestoredState, withoutLists: ['a'] });
+    expect(() => check(false)).toThrow(
+      expect.objectContaining({ code: 'STATE_WITHOUT_OPERATOR', message: expect.stringContaining("'buffer' of 'a'") }),
+    );
+    expect(check(true).notices).toEqual(["state without an operator is dropped: 'buffer' of 'a'"]);
+  });
+
   test('state under a uid that nobody typed starts anew without a word', () => {
     expect(checkCompatible(checkpointOf({ 'a~timestamps': list('event-time') }), planOf(['a']), strict)).toEqual({
       nonRestored: [],
