@@ -2,25 +2,11 @@
 
 import { parentPort } from 'node:worker_threads';
 import { simulate } from './scenario.ts';
+import { noOutcome } from './verdict.ts';
 
 parentPort!.on('message', (seed: number) => {
   simulate(seed).then(
     ({ trace: _trace, told: _told, ...verdict }) => parentPort!.postMessage(verdict),
-    (e: unknown) =>
-      parentPort!.postMessage({
-        seed,
-        failures: [`the simulator itself failed: ${e instanceof Error ? e.stack : String(e)}`],
-        traceHash: 0,
-        steps: 0,
-        planned: [],
-        struck: [],
-        runs: 0,
-        completed: 0,
-        ending: 'stuck',
-        rewinds: 0,
-        takeOvers: 0,
-        rivals: 0,
-        mode: '',
-      }),
+    (e: unknown) => parentPort!.postMessage(noOutcome(seed, `the simulator itself failed: ${e instanceof Error ? e.stack : String(e)}`)),
   );
 });

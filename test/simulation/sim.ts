@@ -11,7 +11,8 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { type FaultKind, faultKinds } from '../../lib/testing/index.ts';
-import { type Outcome, simulate } from './scenario.ts';
+import { simulate } from './scenario.ts';
+import { noOutcome, type Verdict } from './verdict.ts';
 
 const { values } = parseArgs({
   options: {
@@ -25,9 +26,6 @@ const { values } = parseArgs({
 });
 
 const seedMsMax = 120_000; // of real time; the longest takes a few seconds
-
-/** What a worker sends for each seed. */
-export type Verdict = Omit<Outcome, 'trace' | 'told'>;
 
 export function knownSeeds(): readonly number[] {
   return JSON.parse(readFileSync(join(import.meta.dirname, 'seeds.json'), 'utf8')) as number[];
@@ -49,22 +47,7 @@ async function one(seed: number): Promise<void> {
 }
 
 function hung(seed: number): Verdict {
-  const failures = [`I8: nothing was heard of it for ${seedMsMax / 1_000} s of real time`];
-  return {
-    seed,
-    failures,
-    traceHash: 0,
-    steps: 0,
-    planned: [],
-    struck: [],
-    runs: 0,
-    completed: 0,
-    ending: 'stuck',
-    rewinds: 0,
-    takeOvers: 0,
-    rivals: 0,
-    mode: '',
-  };
+  return noOutcome(seed, `I8: nothing was heard of it for ${seedMsMax / 1_000} s of real time`);
 }
 
 async function range(from: number, count: number): Promise<void> {

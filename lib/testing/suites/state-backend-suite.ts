@@ -4,8 +4,9 @@
 import type { KeyedStateFactory } from '../../state/backend.ts';
 import type { SuiteRunner } from './file-system-suite.ts';
 import type { Rule } from './keyed-state-bench.ts';
+import { keys, maps } from './keyed-state-keys.ts';
 import { concurrentSnapshots, evolution, restores, snapshots, timers } from './keyed-state-snapshots.ts';
-import { keys, kindsOfState, maps, ownership } from './keyed-state-values.ts';
+import { kindsOfState, ownership } from './keyed-state-values.ts';
 
 export interface StateBackendUnderTest {
   readonly create: KeyedStateFactory;
