@@ -39,7 +39,18 @@ export {
   RestartStrategies,
   type RestartStrategy,
 } from './api/restart-strategy.ts';
-export type { Prepared, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from './api/sink.ts';
+export type {
+  DetachedContext,
+  DetachedSink,
+  DetachedTransaction,
+  Prepared,
+  Sink,
+  SinkContext,
+  SinkRecovery,
+  SinkWriter,
+  SinkWriterContext,
+  TransactionId,
+} from './api/sink.ts';
 export type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from './api/source.ts';
 export {
   type AppendingState,
@@ -81,7 +92,7 @@ export { type CollectSink, collect } from './connectors/sinks/collect.ts';
 export { type FileSinkOptions, fileSink } from './connectors/sinks/file-sink.ts';
 export { type IdempotentSinkOptions, type IdentifiedRow, idempotentSink } from './connectors/sinks/idempotent.ts';
 export { print } from './connectors/sinks/print.ts';
-export { type TransactionId, TwoPhaseCommitSink } from './connectors/sinks/two-phase-commit.ts';
+export { TwoPhaseCommitSink } from './connectors/sinks/two-phase-commit.ts';
 export { GenericWriteAheadSink } from './connectors/sinks/write-ahead.ts';
 export { type ByteSize, type FilesOptions, files } from './connectors/sources/files.ts';
 export { type SocketOptions, socket, stdin } from './connectors/sources/streams.ts';

@@ -65,6 +65,49 @@ export interface SinkWriter {
   close(): void | Promise<void>;
 }
 
+/** The name of a transaction, unique over restarts, restores and rescales of a job. */
+export interface TransactionId {
+  readonly job: string;
+  readonly uid: string;
+  /** Raised by every attempt. */
+  readonly generation: number;
+  readonly subtask: number;
+  /** The last barrier that the subtask had passed when the transaction began; 0 before the first. */
+  readonly checkpoint: number;
+}
+
+/** The rows of one subtask between two barriers, kept by the runtime until they are settled. */
+export interface DetachedTransaction<T> {
+  readonly id: TransactionId;
+  /** The barrier that ended them. */
+  readonly checkpoint: number;
+  /** When that barrier passed, ms. */
+  readonly timestamp: number;
+  readonly rows: readonly T[];
+}
+
+/**
+ * How a sink is used where nothing lives between one unit and the next: every call may happen in another process, again, or at the same time as
+ * the same call elsewhere.
+ */
+export type DetachedSink<T> =
+  /** Rows are written when the entry that made them is committed, again after a crash. */
+  | { readonly kind: 'immediate'; write(ctx: DetachedContext, rows: RecordBatch): void | Promise<void> }
+  | {
+      readonly kind: 'transactional';
+      /** Makes the rows ready to commit. @returns plain data that `commit` and `abort` get; of two calls the data of one is kept */
+      prepare(ctx: DetachedContext, t: DetachedTransaction<T>): unknown;
+      /** Makes the rows visible; twice is harmless. */
+      commit(ctx: DetachedContext, t: DetachedTransaction<T>, prepared: unknown): void | Promise<void>;
+      /** The rows never become visible; nothing happens to a transaction that is committed. */
+      abort(ctx: DetachedContext, t: DetachedTransaction<T>, prepared: unknown): void | Promise<void>;
+    };
+
+export interface DetachedContext extends SinkContext {
+  readonly subtask: number;
+  readonly parallelism: number;
+}
+
 /** Made by `fileSink`, `print` … or by extending `TwoPhaseCommitSink`; given to `stream.sinkTo`. */
 export interface Sink<T> {
   /** For the type of the rows only; nobody sets it. */
@@ -80,6 +123,8 @@ export interface Sink<T> {
    * parallelism, and no two rows of a run share one.
    */
   readonly needsRowIdentity?: boolean;
+  /** How it works where no writer lives between a unit and the next; a sink without it cannot be used by the invocation runtime. */
+  readonly detached?: DetachedSink<T>;
   /** Finds an unwritable target before the job starts, then settles what an earlier attempt left behind (K4). */
   recover(ctx: SinkRecovery): void | Promise<void>;
   createWriter(ctx: SinkWriterContext): SinkWriter;

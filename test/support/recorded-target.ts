@@ -1,7 +1,7 @@
 // A transactional target outside of every process: what is prepared, what is visible, and what was asked of it.
 
-import type { SinkContext } from '../../lib/api/sink.ts';
-import { type TransactionId, TwoPhaseCommitSink } from '../../lib/connectors/sinks/two-phase-commit.ts';
+import type { SinkContext, TransactionId } from '../../lib/api/sink.ts';
+import { TwoPhaseCommitSink } from '../../lib/connectors/sinks/two-phase-commit.ts';
 import type { SimulatedProcess } from '../../lib/testing/index.ts';
 
 interface Txn {

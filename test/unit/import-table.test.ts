@@ -25,7 +25,10 @@ type Area =
   | 'state'
   | 'checkpoint'
   | 'connectors'
+  | 'invocation'
   | 'adapters/embedded'
+  | 'adapters/sqlite'
+  | 'adapters/invocations'
   | 'testing'
   | 'cli'
   | 'entry';
@@ -42,9 +45,12 @@ const table: Record<Area, Row> = {
   state:               { node: 'pure', values: ['core', 'api'], types: ['runtime', 'checkpoint'] },
   checkpoint:          { node: 'pure', values: ['core'], types: ['api', 'graph', 'runtime', 'state'] },
   connectors:          { node: 'pure', values: ['core', 'api'], types: ['runtime', 'checkpoint'] },
+  invocation:          { node: 'pure', values: ['core', 'api', 'graph', 'operators', 'runtime', 'state', 'checkpoint'], types: ['connectors'] },
   'adapters/embedded': { node: 'all',  values: engine, packages: ['yaml'] },
-  testing:             { node: 'all',  values: [...engine, 'adapters/embedded', 'entry'] },
-  cli:                 { node: 'all',  values: [...engine, 'adapters/embedded', 'testing', 'entry'], packages: ['yaml'] },
+  'adapters/sqlite':   { node: 'all',  values: ['core', 'invocation'] },
+  'adapters/invocations': { node: 'all', values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite'] },
+  testing:             { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'entry'] },
+  cli:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite', 'adapters/invocations', 'testing', 'entry'], packages: ['yaml'] },
   entry:               { node: 'pure', values: engine },           // lib/index.ts: what `import 'sluice'` loads, and it loads no adapter
 };
 

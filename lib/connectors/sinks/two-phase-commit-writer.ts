@@ -5,9 +5,9 @@
 //       in order. A failed step leaves it where it is.
 //   T3  One step of `commit` runs at a time: a retry waits for the call that it repeats.
 
-import type { Prepared, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { Prepared, SinkWriter, SinkWriterContext, TransactionId } from '../../api/sink.ts';
 import type { RecordBatch } from '../../core/batch.ts';
-import type { TransactionId, TwoPhaseCommitSink } from './two-phase-commit.ts';
+import type { TwoPhaseCommitSink } from './two-phase-commit.ts';
 
 /** Rows after which `flush` is asked for: eight full batches. */
 const flushRows = 8_192;

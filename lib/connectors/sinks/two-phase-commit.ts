@@ -1,16 +1,5 @@
-import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext, TransactionId } from '../../api/sink.ts';
 import { TwoPhaseCommitWriter, type TwoPhaseTransaction } from './two-phase-commit-writer.ts';
-
-/** The name of a transaction, unique over restarts, restores and rescales of a job. */
-export interface TransactionId {
-  readonly job: string;
-  readonly uid: string;
-  /** Raised by every attempt. */
-  readonly generation: number;
-  readonly subtask: number;
-  /** The last barrier that the subtask had passed when the transaction began; 0 before the first. */
-  readonly checkpoint: number;
-}
 
 /**
  * Extend it to write to a target exactly once. Rows between two barriers are one transaction: `beginTransaction` with the first row, `invoke`

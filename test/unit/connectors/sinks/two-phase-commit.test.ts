@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { SinkWriter } from '../../../../lib/api/sink.ts';
-import { type TransactionId, TwoPhaseCommitSink } from '../../../../lib/connectors/sinks/two-phase-commit.ts';
+import type { SinkWriter, TransactionId } from '../../../../lib/api/sink.ts';
+import { TwoPhaseCommitSink } from '../../../../lib/connectors/sinks/two-phase-commit.ts';
 import { decodeValue } from '../../../../lib/core/value-codec.ts';
 import { attempt, batch, keep } from '../support/sinks.ts';
 

@@ -1,0 +1,67 @@
+// What a subtask can be asked to do, and what it answers. An event that mixes subtasks is split before it comes here.
+
+import type { SplitPosition } from '../api/source.ts';
+
+/** A record of an event: its value, and the position of its split after it. A malformed one is a `side`. */
+export interface EventRecord {
+  readonly value: unknown;
+  readonly after: SplitPosition;
+  readonly side?: string | undefined;
+}
+
+export type Invocation =
+  /** What an event source mapping delivers: at least once, in order within a split, possibly overlapping. */
+  | {
+      readonly kind: 'records';
+      readonly subtask: string;
+      /** Ordinal of the split. */
+      readonly split: number;
+      readonly records: readonly EventRecord[];
+      /** The split has no records after these. */
+      readonly isLast: boolean;
+    }
+  /** Messages of the exchange, oldest first. */
+  | { readonly kind: 'messages'; readonly subtask: string; readonly messages: readonly Uint8Array[] }
+  /** Handed to sources, and to subtasks whose input has ended, by the coordinator. */
+  | {
+      readonly kind: 'barrier';
+      readonly subtask: string;
+      readonly generation: number;
+      readonly checkpoint: number;
+      /** Newest completed checkpoint. */
+      readonly lastCompleted: number;
+    }
+  /** Reads on from the subtask's own position, towards where its sealed parents were. */
+  | { readonly kind: 'replay'; readonly subtask: string; readonly generation: number; readonly recordsMax: number }
+  /** Fires timers of processing time, looks whether an alignment was given up, delivers a tail. */
+  | { readonly kind: 'tick'; readonly subtask: string };
+
+export type Answer =
+  /** Everything is committed and delivered. */
+  | { readonly kind: 'done' }
+  /** `messages` and `records` only: the first `count` are, the rest comes again. */
+  | { readonly kind: 'partial'; readonly count: number; readonly why: Refusal }
+  /** Nothing is. The input stays where it is. */
+  | { readonly kind: 'refused'; readonly why: Refusal };
+
+export type Refusal =
+  /** The changelog is sealed: a restore or a change of owners is under way, or the job stands still. */
+  | 'sealed'
+  /** The job item does not list the subtask as an owner. */
+  | 'not-an-owner'
+  /** The job is not running. */
+  | 'not-running'
+  /** A replay has to come first. */
+  | 'replay-first'
+  /** Other writers were faster, too often. */
+  | 'contended'
+  /** A message is missing before this one. */
+  | 'gap'
+  /** The record failed; it is tried again a bounded number of times. */
+  | 'record-failed'
+  /** The state table did not take enough to make room in the ring. */
+  | 'ring-full'
+  /** The time of the invocation is nearly over. */
+  | 'out-of-time'
+  /** It speaks of a generation that has passed or has not begun. */
+  | 'other-generation';

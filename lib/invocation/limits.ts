@@ -1,0 +1,24 @@
+// Bounds of the invocation runtime, with their units and reasons.
+
+import { KiB } from '../core/limits.ts';
+
+/** Slots of a ring: a hot key is written to the table once for this many entries. A ring of this size is read in a few pages. */
+export const ringSlotsDefault = 1_024;
+/** Fewer leave no room for a barrier, a seal and the entry that a materialise makes room for. */
+export const ringSlotsMin = 6;
+/** Body of an entry that is kept in the entry itself; above it goes to the object store: one object costs as much as eight write units. */
+export const inlineBytesMax: number = 8 * KiB;
+/** A stored value above this lies in an object, and its version points there. */
+export const inlineValueBytesMax: number = 32 * KiB;
+/** A list closes a chunk when its encoded elements have this many bytes. */
+export const listChunkBytes: number = 4 * KiB;
+/** A message above this goes to the object store and the queue carries a claim-check. */
+export const messageBytesMax: number = 200 * KiB;
+/** Records that wait in an alignment are kept in the entry up to this, then in the object store. */
+export const heldBytesMax: number = 4 * KiB;
+/** Operator state up to this is repeated in every entry; above it lies in an object that entries point to. */
+export const inlineOperatorStateBytesMax: number = 1 * KiB;
+/** A last tombstone stays this long: no environment lives for a day, so none can find the item absent and write to it. */
+export const tombstoneLifeMs: number = 24 * 60 * 60 * 1000;
+/** Lost appends after which an invocation gives up and leaves its input to the next one. */
+export const appendTriesMax = 4;
