@@ -6,7 +6,7 @@
 
 import { diskError } from './fake-disk.ts';
 import type { SeededRandom } from './seeded-random.ts';
-import type { BentCall, Call, World } from './world.ts';
+import type { BentCall, Call, Faults, World } from './world.ts';
 
 export const faultKinds = [
   'kill', // dies with its calls under way, each of which may or may not happen
@@ -40,7 +40,7 @@ const writes = new Set(['append', 'createFile', 'createDirectory', 'createDirect
 const inParts = new Set(['append', 'removeTree', 'createDirectoryTree']);
 const patienceFactor = 12;
 
-export class FaultPlan {
+export class FaultPlan implements Faults {
   readonly planned: readonly PlannedFault[];
   /** Kinds that struck, in order. */
   readonly struck: FaultKind[] = [];

@@ -8,4 +8,4 @@ export { mixText, type SeededRandom, seededRandom } from './seeded-random.ts';
 export { type SimulatedPorts, SimulatedProcess } from './simulated-process.ts';
 export { type FileSystemUnderTest, fileSystemSuite, type SuiteRunner } from './suites/file-system-suite.ts';
 export { type StateBackendUnderTest, stateBackendSuite } from './suites/state-backend-suite.ts';
-export { type BentCall, type Call, StuckWorld, World, type WorldOptions, worldBeginsAt } from './world.ts';
+export { type BentCall, type Call, type Faults, StuckWorld, World, type WorldOptions, worldBeginsAt } from './world.ts';

@@ -8,7 +8,6 @@
 //   W5  A world that has nothing to do before its scenario ended is stuck, and so is one that takes too many steps: both fail.
 
 import { FakeDisk } from './fake-disk.ts';
-import type { FaultPlan } from './fault-plan.ts';
 import { mixText, type SeededRandom, seededRandom } from './seeded-random.ts';
 import { SimulatedProcess } from './simulated-process.ts';
 
@@ -32,14 +31,20 @@ export interface Call {
 
 export interface WorldOptions {
   readonly seed: number;
-  /** Faults to plan; none when absent. */
-  readonly faults?: FaultPlan;
+  /** What goes wrong; nothing when absent. */
+  readonly faults?: Faults;
   /** Steps after which the world counts as stuck. Default 400,000. */
   readonly stepsMax?: number;
   /** Virtual time after which the world counts as stuck. Default one virtual day. */
   readonly timeMsMax?: number;
   /** Keep the lines of the trace, not only their hash. */
   readonly keepTrace?: boolean;
+}
+
+/** Decides, just before a call takes effect, whether and how it goes wrong. */
+export interface Faults {
+  /** `put-off`: the call waits on; `gone`: its process died. */
+  strike(call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined;
 }
 
 /** Thrown when nothing can happen any more, or too much did (W5). */
@@ -53,7 +58,7 @@ export const worldBeginsAt = 1_700_000_000_000;
 export class World {
   readonly random: SeededRandom;
   readonly disk: FakeDisk = new FakeDisk();
-  readonly faults: FaultPlan | undefined;
+  readonly faults: Faults | undefined;
   /** Virtual time in ms. */
   now: number = worldBeginsAt;
   steps = 0;
@@ -178,6 +183,7 @@ export class World {
     this.note(
       `${this.steps} ${this.now - worldBeginsAt} ${call.process.name} ${call.method} ${call.place}${fault === undefined ? '' : ` ! ${fault.kind}`}`,
     );
+    if (fault?.kind === 'late') this.alarm(fault.afterMs, () => this.#happens(call));
     call.outcome = carriedOut(call, fault);
     call.stage = 'done';
     if (fault?.kind === 'dies-after') {
@@ -192,6 +198,12 @@ export class World {
     }
   }
 
+  /** The effect of a call that nobody waits for any more. */
+  #happens(call: Call): void {
+    this.note(`${this.steps} ${this.now - worldBeginsAt} ${call.process.name} ${call.method} ${call.place} comes late`);
+    carriedOut(call, undefined);
+  }
+
   #answer(call: Call): void {
     const outcome = call.outcome!;
     if ('error' in outcome) call.reject(outcome.error);
@@ -204,15 +216,17 @@ export class World {
   }
 }
 
-/** How a fault bends one call; what bends whole processes happens inside `FaultPlan.strike`. */
+/** How a fault bends one call; what bends whole processes happens inside `Faults.strike`. */
 export type BentCall =
   | { readonly kind: 'fails'; readonly error: unknown }
   | { readonly kind: 'fails-in-the-middle'; readonly error: unknown; readonly fraction: number }
   | { readonly kind: 'reply-lost'; readonly error: unknown }
+  /** The caller is told that it failed, and its effect comes all the same when this time is over, whatever has become of the caller. */
+  | { readonly kind: 'late'; readonly error: unknown; readonly afterMs: number }
   | { readonly kind: 'dies-after'; readonly die: () => void };
 
 function carriedOut(call: Call, fault: BentCall | undefined): NonNullable<Call['outcome']> {
-  if (fault?.kind === 'fails') return { error: fault.error };
+  if (fault?.kind === 'fails' || fault?.kind === 'late') return { error: fault.error };
   try {
     const value = call.effect(fault?.kind === 'fails-in-the-middle' ? fault.fraction : 1);
     return fault?.kind === 'fails-in-the-middle' || fault?.kind === 'reply-lost' ? { error: fault.error } : { value };
