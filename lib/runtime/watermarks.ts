@@ -4,18 +4,31 @@
 
 import { finalWatermark, noWatermark } from '../core/batch.ts';
 
-interface ChannelTime {
+/** What one channel contributes. */
+export interface ChannelTime {
   watermark: number;
   isIdle: boolean;
   hasEnded: boolean;
 }
 
 export class WatermarkValve {
-  readonly #channels: ChannelTime[];
-  #current = noWatermark;
+  #channels: ChannelTime[];
+  #current: number;
 
   constructor(channels: number) {
     this.#channels = Array.from({ length: channels }, () => ({ watermark: noWatermark, isIdle: false, hasEnded: false }));
+    this.#current = noWatermark;
+  }
+
+  /**
+   * A valve over channels that are kept elsewhere: it reads and changes the caller's own array and items, so channels that are added count at once.
+   * @param current  the watermark that it stands at
+   */
+  static over(channels: ChannelTime[], current: number): WatermarkValve {
+    const valve = new WatermarkValve(0);
+    valve.#channels = channels;
+    valve.#current = current;
+    return valve;
   }
 
   get current(): number {
@@ -24,8 +37,6 @@ export class WatermarkValve {
 
   /** @returns the new watermark of the subtask, if it advanced */
   watermark(channel: number, timestamp: number): number | undefined {
-    // Else the end of one input would end event time for the others while they are idle, and what they say later would be late.
-    if (timestamp === finalWatermark) return this.end(channel);
     const time = this.#at(channel);
     time.isIdle = false;
     if (timestamp > time.watermark) time.watermark = timestamp;
@@ -49,7 +60,7 @@ export class WatermarkValve {
 
   /** Whoever could move event time is silent. */
   get isIdle(): boolean {
-    return this.#channels.every((time) => time.isIdle || time.hasEnded) && this.#channels.some((time) => !time.hasEnded);
+    return this.#channels.every((time) => time.isIdle || isOver(time)) && this.#channels.some((time) => !isOver(time));
   }
 
   #at(channel: number): ChannelTime {
@@ -60,7 +71,7 @@ export class WatermarkValve {
     let minimum = Number.POSITIVE_INFINITY;
     let haveAllEnded = true;
     for (const time of this.#channels) {
-      if (time.hasEnded) continue;
+      if (isOver(time)) continue;
       haveAllEnded = false;
       if (!time.isIdle && time.watermark < minimum) minimum = time.watermark;
     }
@@ -69,4 +80,9 @@ export class WatermarkValve {
     this.#current = minimum;
     return minimum;
   }
+}
+
+/** The final watermark counts as the end; else that of one input would end event time for the others while they are idle, and what they say later would be late. */
+function isOver(time: ChannelTime): boolean {
+  return time.hasEnded || time.watermark === finalWatermark;
 }

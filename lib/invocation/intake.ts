@@ -1,0 +1,289 @@
+// What a subtask takes from its input channels, message by message, on a copy of its entry's channels. A run that is abandoned leaves nothing.
+//   N1  Each message of a channel is taken once and in order: repeats are dropped, after a gap nothing is taken.
+//   N2  Channels belong to a generation. Messages of an older one are dropped; a newer one says that this environment is out of date.
+//   N3  A message behind the barrier of its channel waits, whole, and all later ones of that channel behind it. Waiting messages go on in the order in
+//       which they came.
+//   N4  When a sender ends and names successors, their messages lie behind everything that it sent, so they wait while that announcement waits.
+//   N5  Whoever drives the intake takes nothing while a barrier is due: its entry comes first, after the entry of what was taken before it.
+
+import type { RecordBatch } from '../core/batch.ts';
+import { noWatermark } from '../core/batch.ts';
+import { SluiceError } from '../core/errors.ts';
+import type { Exchange } from '../graph/plan.ts';
+import { WatermarkValve } from '../runtime/watermarks.ts';
+import { barrierAfter, completeBarrier, isBarrierNew, settledBarrier, topBarrier } from './alignment.ts';
+import { type ChannelProgress, type EntryHead, type HeldMessage, nextEpoch } from './entry.ts';
+import type { ChannelElement, ChannelMessage } from './message.ts';
+
+export type MessageDecision = 'take' | 'repeat' | 'older-generation' | 'newer-generation' | 'gap' | 'unknown-channel';
+
+/** @param facts.sequence  of the last message taken from the channel; `undefined`: nobody has announced that sender */
+export function decideMessage(facts: {
+  readonly generation: number;
+  readonly sequence: number | undefined;
+  readonly message: Pick<ChannelMessage, 'generation' | 'sequence'>;
+}): MessageDecision {
+  const { generation, sequence, message } = facts;
+  if (message.generation > generation) return 'newer-generation';
+  if (message.generation < generation) return 'older-generation';
+  if (sequence === undefined) return 'unknown-channel';
+  if (message.sequence <= sequence) return 'repeat';
+  if (message.sequence > sequence + 1) return 'gap';
+  return 'take';
+}
+
+/** Where records lie, for the count of attempts: the same after every redelivery. */
+export interface RecordPlace {
+  /** Channel or split. */
+  readonly place: string;
+  /** @param index  of a record of the batch */
+  record(index: number): string;
+}
+
+/** Carries out what is consumed, in order and at once. */
+export interface IntakeTarget {
+  records(batch: RecordBatch, input: 0 | 1, at: RecordPlace): void;
+  /** Event time of the subtask advanced. */
+  watermark(timestamp: number): void;
+  /** Every input has become silent. */
+  idle(): void;
+}
+
+/** The wire form of a message, kept while it waits. */
+export type StoredMessage = Pick<HeldMessage, 'bytes' | 'object'>;
+
+export interface WaitingMessage {
+  readonly message: ChannelMessage;
+  readonly stored: StoredMessage;
+}
+
+export type IntakeHead = Pick<EntryHead, 'generation' | 'kind' | 'epoch' | 'channels' | 'abortedThrough' | 'watermark'>;
+
+type OpenChannel = { -readonly [Name in keyof ChannelProgress]: ChannelProgress[Name] };
+
+export interface IntakeOptions {
+  readonly head: IntakeHead;
+  /** The messages of `head.held`, read, in the same order. */
+  readonly waiting: readonly WaitingMessage[];
+  /** Exchanges that the stage reads. */
+  readonly inputs: readonly Exchange[];
+  /** False under AT_LEAST_ONCE. */
+  readonly isAligned: boolean;
+}
+
+/** Parts of the next head. */
+export type IntakeParts = Pick<EntryHead, 'channels' | 'held' | 'abortedThrough' | 'watermark'>;
+
+/** Use: `release` until false, then `offer` and again `release` until false for each message; stop when `dueBarrier` is there. */
+export class Intake {
+  /** Something differs from the head. */
+  hasChanged = false;
+  readonly #generation: number;
+  readonly #inputs: ReadonlyMap<number, 0 | 1>;
+  readonly #isAligned: boolean;
+  readonly #channels: OpenChannel[];
+  readonly #valve: WatermarkValve;
+  #waiting: readonly WaitingMessage[];
+  #epoch: number;
+  #abortedThrough: number;
+
+  constructor(options: IntakeOptions) {
+    const { head } = options;
+    this.#generation = head.generation;
+    this.#inputs = new Map(options.inputs.map(({ id, input }) => [id, input]));
+    this.#isAligned = options.isAligned;
+    this.#channels = head.channels.map((channel) => ({ ...channel }));
+    this.#valve = WatermarkValve.over(this.#channels, head.watermark);
+    this.#waiting = options.waiting;
+    this.#epoch = nextEpoch(head);
+    this.#abortedThrough = head.abortedThrough;
+  }
+
+  /** The checkpoint whose barrier entry has to be appended before anything else is taken. */
+  get dueBarrier(): number | undefined {
+    return completeBarrier(this.#channels, this.#isAligned);
+  }
+
+  /** Highest barrier awaited, 0: none; what a tick asks the job item about. */
+  get awaitedBarrier(): number {
+    return topBarrier(this.#channels);
+  }
+
+  /** A message that waited and may go on: its unit is not over, so the message that set it free may not be acknowledged yet. */
+  get hasReleasable(): boolean {
+    return this.#waiting.some(({ message }) => this.#isFree(message));
+  }
+
+  /** Every channel has ended and nothing waits: the subtask's own end is due. */
+  get hasEnded(): boolean {
+    return this.#channels.every(({ hasEnded }) => hasEnded) && this.#waiting.length === 0 && this.awaitedBarrier === 0;
+  }
+
+  /** @returns `held`: it waits behind a barrier and is taken; everything but `consumed` and `held` changes nothing */
+  offer(message: ChannelMessage, stored: StoredMessage, to: IntakeTarget): Exclude<MessageDecision, 'take'> | 'consumed' | 'held' {
+    const decision = decideMessage({ generation: this.#generation, sequence: this.#sequenceOf(message), message });
+    if (decision !== 'take') return decision;
+    this.hasChanged = true;
+    const channel = this.#channelOf(message);
+    if (channel !== undefined) channel.sequence = message.sequence;
+    if (!this.#isFree(message) || this.#waiting.some((waiting) => isSameChannel(waiting.message, message))) {
+      this.#waiting = [...this.#waiting, { message, stored }];
+      return 'held';
+    }
+    this.#consume(message, to);
+    return 'consumed';
+  }
+
+  /** Consumes the oldest waiting message that may go on. @returns false when there is none */
+  release(to: IntakeTarget): boolean {
+    const free = this.#waiting.find(({ message }) => this.#isFree(message));
+    if (free === undefined) return false;
+    this.hasChanged = true;
+    this.#waiting = this.#waiting.filter((waiting) => waiting !== free);
+    this.#consume(free.message, to);
+    return true;
+  }
+
+  /** The job item says that this checkpoint and all before it will not complete. */
+  giveUp(checkpoint: number): void {
+    if (checkpoint <= this.#abortedThrough) return;
+    this.hasChanged = true;
+    this.#abortedThrough = checkpoint;
+    this.#settle();
+  }
+
+  /** The entry that is being made is the barrier entry of `checkpoint`. */
+  pass(checkpoint: number): void {
+    this.hasChanged = true;
+    this.#epoch = checkpoint + 1;
+    for (const channel of this.#channels) channel.barrier = barrierAfter(channel.barrier, checkpoint);
+  }
+
+  parts(): IntakeParts {
+    return {
+      channels: this.#channels.map((channel) => ({ ...channel })),
+      held: this.#waiting.map(({ message, stored }) => ({ sender: message.sender, exchange: message.exchange, ...stored })),
+      abortedThrough: this.#abortedThrough,
+      watermark: this.#valve.current,
+    };
+  }
+
+  #channelOf(at: ChannelName): OpenChannel | undefined {
+    return this.#channels.find((channel) => isSameChannel(channel, at));
+  }
+
+  /** Of a channel that is announced behind a barrier, what waits is all that was taken. */
+  #sequenceOf(at: ChannelName): number | undefined {
+    const channel = this.#channelOf(at);
+    if (channel !== undefined) return channel.sequence;
+    return this.#isAnnounced(at) ? this.#lastWaiting(at) : undefined;
+  }
+
+  #lastWaiting(at: ChannelName): number {
+    return this.#waiting.findLast(({ message }) => isSameChannel(message, at))?.message.sequence ?? 0;
+  }
+
+  /** A sender that has yet to be succeeded by this one. */
+  #isAnnounced({ exchange, sender }: ChannelName): boolean {
+    return this.#waiting.some(({ message }) => message.exchange === exchange && successorsIn(message.elements).includes(sender));
+  }
+
+  #isFree(at: ChannelName): boolean {
+    const channel = this.#channelOf(at);
+    if (channel === undefined || this.#isAnnounced(at)) return false;
+    return !this.#isAligned || channel.barrier === 0;
+  }
+
+  #consume(message: ChannelMessage, to: IntakeTarget): void {
+    const index = this.#channels.findIndex((channel) => isSameChannel(channel, message));
+    let first = 0;
+    for (const element of message.elements) {
+      if (element.kind === 'records') {
+        const from = first;
+        const place = `${message.exchange}/${message.sender}`;
+        this.#valve.active(index);
+        to.records(element.batch, this.#inputOf(message.exchange), { place, record: (i) => `${message.sequence}/${from + i}` });
+        first += element.batch.count;
+      } else this.#consumeSignal(index, element, to);
+    }
+  }
+
+  #consumeSignal(index: number, element: Exclude<ChannelElement, { readonly kind: 'records' }>, to: IntakeTarget): void {
+    const channel = this.#channels[index] as OpenChannel;
+    switch (element.kind) {
+      case 'barrier':
+        if (isBarrierNew(element.checkpoint, { epoch: this.#epoch, abortedThrough: this.#abortedThrough })) {
+          channel.barrier = element.checkpoint;
+          this.#settle();
+        }
+        break;
+      case 'watermark':
+        this.#tell(() => this.#valve.watermark(index, element.timestamp), to);
+        break;
+      case 'idle':
+        this.#tell(() => this.#valve.idle(index), to);
+        break;
+      case 'successors':
+        this.#succeed(channel, element.senders);
+        this.#tell(() => this.#valve.end(index), to);
+        break;
+      case 'end':
+        this.#tell(() => this.#valve.end(index), to);
+        break;
+    }
+  }
+
+  #tell(change: () => number | undefined, to: IntakeTarget): void {
+    const wasIdle = this.#valve.isIdle;
+    const watermark = change();
+    if (watermark !== undefined) to.watermark(watermark);
+    if (this.#valve.isIdle && !wasIdle) to.idle();
+  }
+
+  /** A successor goes on from the event time of whom it follows; of several, from the earliest. */
+  #succeed({ exchange, watermark, isIdle }: OpenChannel, senders: readonly string[]): void {
+    for (const sender of senders) {
+      const channel = this.#channelOf({ exchange, sender });
+      if (channel !== undefined) {
+        channel.watermark = Math.min(channel.watermark, watermark);
+        continue;
+      }
+      const sequence = this.#lastWaiting({ exchange, sender });
+      this.#channels.push({ sender, exchange, sequence, barrier: 0, hasEnded: false, watermark, isIdle });
+    }
+  }
+
+  #settle(): void {
+    const facts = { top: topBarrier(this.#channels), abortedThrough: this.#abortedThrough, isAligned: this.#isAligned };
+    for (const channel of this.#channels) channel.barrier = settledBarrier(channel.barrier, facts);
+  }
+
+  #inputOf(exchange: number): 0 | 1 {
+    const input = this.#inputs.get(exchange);
+    if (input !== undefined) return input;
+    throw new SluiceError('INTERNAL', { message: `exchange ${exchange} leads to another stage`, next: 'report-a-bug' });
+  }
+}
+
+type ChannelName = Pick<ChannelProgress, 'exchange' | 'sender'>;
+
+function isSameChannel(a: ChannelName, b: ChannelName): boolean {
+  return a.exchange === b.exchange && a.sender === b.sender;
+}
+
+function successorsIn(elements: readonly ChannelElement[]): readonly string[] {
+  return elements.flatMap((element) => (element.kind === 'successors' ? element.senders : []));
+}
+
+/** Channels of a new subtask: one for each sender. */
+export function freshChannels(senders: readonly { readonly exchange: number; readonly sender: string }[]): readonly ChannelProgress[] {
+  return senders.map(({ exchange, sender }) => ({
+    sender,
+    exchange,
+    sequence: 0,
+    barrier: 0,
+    hasEnded: false,
+    watermark: noWatermark,
+    isIdle: false,
+  }));
+}
