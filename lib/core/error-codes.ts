@@ -72,6 +72,8 @@ export const errorCodes = {
   CHECKPOINT_OF_ANOTHER_JOB: 'a checkpoint was taken by a job of another name',
   DATA_DAMAGED: 'stored bytes are not what any version writes',
   FORMAT_NEWER: 'stored bytes were written by a later version',
+  JOB_ITEM_RESTLESS: 'the record of a job changed faster than it could be acted on',
+  JOB_NOT_IN_STATE: 'a job cannot do what was asked in the state that it is in',
   JOB_STOPPED: 'the job was stopped before it could finish',
   MAX_PARALLELISM_CHANGED: 'the maximum parallelism of an operator is not that of its state',
   OUTPUT_CONFLICT: 'a file that is not ours has the name of a part',
@@ -81,11 +83,22 @@ export const errorCodes = {
   LOCKS_UNAVAILABLE: 'the checkpoint directory cannot be locked, so no owner could be told from another',
   OWNER_ALIVE: 'another run owns the checkpoint directory',
   OWNER_LOST: 'another run has taken over the checkpoint directory',
+  PLAN_CHANGED: 'the code makes another plan than the job runs',
   SINK_NOT_WRITTEN: 'a sink did not accept its rows',
+  SINK_TRANSACTION_ABORTED: 'a transaction of a sink is to be committed that was aborted before',
+  SINK_TRANSACTION_FORGOTTEN: 'the target of a sink no longer has what was prepared there',
+  SINK_TRANSACTION_LOST: 'rows that were promised to a sink are gone',
   STATE_INCOMPATIBLE: 'a state has another kind or version than the checkpoint holds',
   STATE_KIND_CHANGED: 'operator state was asked for with another way of redistribution',
   STATE_TOO_LARGE: 'state is larger than its backend keeps',
   STATE_WITHOUT_OPERATOR: 'a checkpoint holds state of an operator that the job no longer has',
+
+  // The services under the invocation runtime
+  STORE_FULL: 'the disk under a store is full',
+  STORE_NOT_USABLE: 'a store cannot be opened, read or written, or is not one of ours',
+  STORE_REQUEST_INVALID: 'a request is over a limit of its store, or names one thing twice',
+  STORE_THROTTLED: 'a store refused a request for now, and nothing happened',
+  STORE_UNCERTAIN: 'a request to a store got no answer, and it may have happened',
 } as const;
 
 /** A code of the catalogue. */

@@ -1,0 +1,57 @@
+// The head of the first entry of a new job's rings: nothing has happened, but everyone who will send is known.
+
+import type { Split } from '../../api/source.ts';
+import { noWatermark } from '../../core/batch.ts';
+import type { Plan } from '../../graph/plan.ts';
+import type { ChannelProgress, EntryHead, SplitProgress } from '../entry.ts';
+import type { Owner } from '../job-item.ts';
+import { channelsInto } from './owners.ts';
+
+export interface InitialHead {
+  readonly owner: Owner;
+  /** All owners of the job. */
+  readonly owners: readonly Owner[];
+  readonly plan: Plan;
+  /** Splits of the source of this stage, by ordinal. */
+  readonly splits: readonly Split[];
+  readonly generation: number;
+  readonly epoch: number;
+  readonly writer: string;
+}
+
+export function initialHead(p: InitialHead): EntryHead {
+  const { owner, plan } = p;
+  return {
+    generation: p.generation,
+    subtask: owner.subtask,
+    n: 0,
+    base: 0,
+    kind: 'init',
+    writer: p.writer,
+    epoch: p.epoch,
+    flushedThrough: 0,
+    lastCompleted: 0,
+    open: [],
+    lastBarrier: undefined,
+    splits: owner.splits.map((ordinal) => unreadSplit(ordinal, p.splits[ordinal]!)),
+    channels: channelsInto(owner, p.owners, plan).map(({ sender, exchange }) => unusedChannel(sender, exchange)),
+    held: [],
+    abortedThrough: 0,
+    hasEnded: false,
+    sent: [],
+    watermark: noWatermark,
+    operatorWatermarks: plan.stages[owner.stage]!.operators.map(() => noWatermark),
+    operatorState: undefined,
+    snapshot: undefined,
+    transactions: [],
+    attempts: [],
+  };
+}
+
+function unreadSplit(ordinal: number, split: Split): SplitProgress {
+  return { ordinal, split, position: undefined, hasEnded: false, largest: noWatermark, malformed: 0, replayUntil: 0 };
+}
+
+export function unusedChannel(sender: string, exchange: number): ChannelProgress {
+  return { sender, exchange, sequence: 0, barrier: 0, hasEnded: false, watermark: noWatermark, isIdle: false };
+}
