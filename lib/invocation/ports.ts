@@ -49,7 +49,7 @@ export interface Changelog {
   }): Promise<{ readonly entries: readonly StoredEntry[]; readonly next: number | undefined }>;
   /**
    * Puts the first entry of a ring, in one transaction with the check that the job item's `change` is the one given.
-   * `exists`: that slot holds an entry already. `refused`: the job item says something else by now.
+   * `exists`: that slot holds an entry already. `refused`: the job item says something else by now, or there is none; said first when both hold.
    */
   create(p: {
     readonly ring: RingAddress;
@@ -89,7 +89,7 @@ export interface StatePut extends StateItem {
 export interface StateTable {
   /** At most `readManyMax` addresses. `left`: not looked at, ask again. Items that do not exist are in neither list; no order. */
   readMany(addresses: readonly ItemAddress[]): Promise<{ readonly items: readonly StateItem[]; readonly left: readonly ItemAddress[] }>;
-  /** Items of a partition in order of `sort` (by code units), from the first one above `after`; a page is about 1 MB. */
+  /** Items of a partition in order of `sort` (by its UTF-8 bytes), from the first one above `after`; a page is about 1 MB. */
   readPartition(p: {
     readonly partition: string;
     readonly after: string | undefined;
@@ -173,6 +173,8 @@ export interface Exchange {
 }
 
 export const sendMax = 10;
+/** Bytes of one `send`, all messages together. A queue counts text, so that a third more is left for base64 within 1 MiB. */
+export const sendBytesMax: number = 720 * 1024;
 
 /** Everything that one job's subtasks and its coordinator ask of the outside. */
 export interface InvocationPorts {

@@ -4,6 +4,7 @@
 export { type DirectoryNode, type DiskChange, diskError, FakeDisk, type FileNode, type Node, normalPath } from './fake-disk.ts';
 export { type Asker, fakeFileSystem, instantFileSystem } from './fake-file-system.ts';
 export { type FaultKind, FaultPlan, faultKinds, type PlannedFault, randomFaults } from './fault-plan.ts';
+export * from './invocation/index.ts';
 export { mixText, type SeededRandom, seededRandom } from './seeded-random.ts';
 export { type SimulatedPorts, SimulatedProcess } from './simulated-process.ts';
 export { type FileSystemUnderTest, fileSystemSuite, type SuiteRunner } from './suites/file-system-suite.ts';

@@ -1,0 +1,10 @@
+// Strict fakes of the services under the invocation runtime, and the suites that every adapter of their ports passes.
+
+export { FakeChangelog } from './fake-changelog.ts';
+export { FakeExchange } from './fake-exchange.ts';
+export { calmHooks, type FakeHooks, type FakeHost } from './fake-hooks.ts';
+export { FakeItems, FakeObjects } from './fake-items.ts';
+export { type FakeCall, fakePorts, promptCall } from './fake-ports.ts';
+export { FakeService } from './fake-service.ts';
+export { FakeTable } from './fake-table.ts';
+export type { QueuedMessage, ServiceChange } from './service-change.ts';
