@@ -23,7 +23,18 @@ import {
   WatermarkStrategy,
 } from '../../lib/index.ts';
 import { contractSink, twoPhaseSink } from './external-target.ts';
-import { buckets, type Context, chain, delayChecked, delayList, hold, running, type Surroundings, witness } from './functions.ts';
+import {
+  buckets,
+  type Context,
+  chain,
+  delayChecked,
+  delayList,
+  type FunctionContext,
+  hold,
+  running,
+  type Surroundings,
+  witness,
+} from './functions.ts';
 import { scriptedSource } from './scripted-source.ts';
 import {
   checkpointDirectory,
@@ -42,7 +53,8 @@ import {
   type SourceSpec,
 } from './spec.ts';
 
-const side = new OutputTag<Row>('even');
+/** Where `split` puts what divides evenly. */
+export const side: OutputTag<Row> = new OutputTag<Row>('even');
 
 export function buildJob(spec: JobSpec, around: Surroundings): Job {
   let builds = 0;
@@ -86,14 +98,23 @@ function attach(env: Env, node: Node, inputs: DataStream<Row>[], ctx: Context): 
   return made;
 }
 
-function attached(env: Env, node: Node, [input, second]: DataStream<Row>[], ctx: Context): DataStream<Row> | undefined {
+function attached(env: Env, node: Node, inputs: DataStream<Row>[], ctx: Context): DataStream<Row> | undefined {
   const { op, uid } = node;
   switch (op.kind) {
     case 'source':
       return source(env, uid, op.source, ctx);
     case 'sink':
-      sink(input!, node, op, ctx);
+      sink(inputs[0]!, node, op, ctx);
       return undefined;
+    default:
+      return operatorOf(node, inputs, ctx);
+  }
+}
+
+/** Whatever is neither source nor sink. */
+export function operatorOf(node: Node, [input, second]: readonly DataStream<Row>[], ctx: FunctionContext): DataStream<Row> {
+  const { op, uid } = node;
+  switch (op.kind) {
     case 'union':
       return input!.union(second!).map((r) => r);
     case 'rules':
@@ -179,7 +200,7 @@ function numbered(text: string): number {
 
 // Operators
 
-function chained(input: DataStream<Row>, uid: string, op: Op, ctx: Context): DataStream<Row> {
+function chained(input: DataStream<Row>, uid: string, op: Op, ctx: FunctionContext): DataStream<Row> {
   switch (op.kind) {
     case 'map':
       return input.map((r) => {
@@ -219,7 +240,7 @@ function spread(input: DataStream<Row>, how: (Op & { kind: 'spread' })['how']): 
   return input[how]();
 }
 
-function keyed(input: DataStream<Row>, uid: string, op: Op, ctx: Context): DataStream<Row> {
+function keyed(input: DataStream<Row>, uid: string, op: Op, ctx: FunctionContext): DataStream<Row> {
   switch (op.kind) {
     case 'count':
       return keyedBy(input, op.key, false).process({

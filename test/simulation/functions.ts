@@ -42,8 +42,10 @@ export interface Surroundings {
 }
 
 export type Context = Surroundings & { readonly build: string };
+/** What user functions know of the world that they are simulated in. */
+export type FunctionContext = Pick<Context, 'throwsNow' | 'testify' | 'build'>;
 
-export function running(ctx: Context) {
+export function running(ctx: FunctionContext) {
   const state = {
     sum: valueState<number>(),
     last: listState<number>(),
@@ -173,7 +175,7 @@ export function delayList(rows: number) {
   };
 }
 
-export function witness(uid: string, ctx: Context) {
+export function witness(uid: string, ctx: FunctionContext) {
   let counted: { add(r: unknown): void };
   let split: ListState<string>;
   let union: ListState<string>;

@@ -36,7 +36,8 @@ export type SourceSpec = {
 
 export type KeyForm = 'text' | 'tuple' | 'object' | 'number';
 export type Spread = 'rebalance' | 'shuffle' | 'rescale' | 'global' | 'broadcast' | 'custom' | 'forward';
-export type SinkKind = 'files' | 'two-phase' | 'contract';
+/** The first three under the embedded runtime; the invocation runtime writes to `two-phase` and the last three. */
+export type SinkKind = 'files' | 'two-phase' | 'contract' | 'upsert' | 'log' | 'append';
 
 export type Op =
   | { readonly kind: 'source'; readonly source: SourceSpec }

@@ -1,0 +1,274 @@
+// Draws a job and its workload from a seed, in the language of `../simulation/spec.ts`, small enough that a few thousand requests disturb every
+// part of it: a dozen rows a split, few keys, at most two hops of exchange.
+
+import { type SeededRandom, seededRandom } from '../../lib/testing/index.ts';
+import type {
+  CheckpointSpec,
+  Input,
+  JobSpec,
+  KeyForm,
+  Mode,
+  Node,
+  Op,
+  Row,
+  SinkKind,
+  SourceSpec,
+  SplitScript,
+} from '../simulation/spec.ts';
+
+/** What the invocation runtime is told besides the job. */
+export interface Setting {
+  readonly spec: JobSpec;
+  readonly ringSlots: number;
+  /** Bounds above which things go to the object store, a few bytes in most seeds. */
+  readonly limits: InvocationBounds;
+  /** Splits are told to have ended once they are read; otherwise the job never ends by itself. */
+  readonly isFinite: boolean;
+  /** The user may restore a retained checkpoint that is not the newest: output then repeats. */
+  readonly mayRewind: boolean;
+}
+
+export interface InvocationBounds {
+  readonly inlineBytesMax: number;
+  readonly inlineValueBytesMax: number;
+  readonly listChunkBytes: number;
+  readonly messageBytesMax: number;
+  readonly heldBytesMax: number;
+  readonly inlineOperatorStateBytesMax: number;
+}
+
+/** What is known of a stream while the job is drawn; see L1 and L2 of the language. */
+interface Stream {
+  readonly input: Input;
+  readonly isOrdered: boolean;
+  readonly isTimed: boolean;
+  readonly parallelism: number;
+  readonly rows: number;
+  readonly hops: number;
+}
+
+const eventTimeBegins = 1_600_000_000_000;
+const keyForms: readonly KeyForm[] = ['text', 'tuple', 'object', 'number'];
+
+export function randomJob(seed: number): Setting {
+  const random = seededRandom(seed).fork('job');
+  const mode: Mode = random.chance(0.9) ? 'EXACTLY_ONCE' : random.pick(['AT_LEAST_ONCE', 'AT_MOST_ONCE']);
+  const nodes = new Draw(random, mode).nodes();
+  return {
+    spec: {
+      name: 'sim',
+      nodes,
+      checkpoints: checkpoints(random, mode),
+      backend: random.pick(['memory', 'fs']),
+      restarts: 'default',
+      maxParallelism: random.pick([4, 7, 16]),
+      parallelism: [1],
+    },
+    ringSlots: random.pick([6, 8, 8, 8, 16]),
+    limits: bounds(random),
+    isFinite: random.chance(0.75),
+    mayRewind: mode === 'EXACTLY_ONCE' && random.chance(0.25),
+  };
+}
+
+function bounds(random: SeededRandom): InvocationBounds {
+  const size = (): number => random.pick([16, 150, 600, 8_192]);
+  return {
+    inlineBytesMax: size(),
+    inlineValueBytesMax: size(),
+    listChunkBytes: random.pick([16, 60, 4_096]),
+    messageBytesMax: size(),
+    heldBytesMax: size(),
+    inlineOperatorStateBytesMax: size(),
+  };
+}
+
+function checkpoints(random: SeededRandom, mode: Mode): CheckpointSpec {
+  const maxConcurrent = random.chance(0.5) ? 1 : 2;
+  return {
+    mode,
+    intervalMs: random.pick([10, 30, 80, 200]),
+    timeoutMs: random.pick([60, 200, 1_000, 5_000]),
+    minPauseMs: 0,
+    maxConcurrent,
+    tolerableFailures: 1_000,
+    numRetained: random.pick([1, 2, 2, 3]),
+    cleanup: 'RETAIN_ON_CANCELLATION',
+    prefersCheckpoint: false,
+  };
+}
+
+class Draw {
+  readonly #random: SeededRandom;
+  readonly #mode: Mode;
+  readonly #nodes: Node[] = [];
+  readonly #keys: number;
+  readonly #rowsMax: number;
+
+  constructor(random: SeededRandom, mode: Mode) {
+    this.#random = random;
+    this.#mode = mode;
+    this.#keys = random.pick([1, 2, 3, 4]);
+    this.#rowsMax = random.pick([6, 10, 14]);
+  }
+
+  nodes(): readonly Node[] {
+    const random = this.#random;
+    let open: Stream[] = Array.from({ length: random.pick([1, 2, 2, 3]) }, () => this.#source());
+    for (let i = random.pick([0, 0, 1, 1, 2]); i > 0; i--) open = this.#shortStep(open);
+    for (let i = random.pick([0, 1, 1, 1, 2, 2]); i > 0; i--) open = this.#hop(open);
+    open.forEach((stream, i) => {
+      this.#sinks(stream, i === 0);
+    });
+    return this.#nodes;
+  }
+
+  #add(op: Op, inputs: readonly Input[], parallelism: number): Input {
+    this.#nodes.push({ op, uid: `${op.kind}-${this.#nodes.length}`, inputs, parallelism });
+    return { node: this.#nodes.length - 1, isSide: false };
+  }
+
+  #source(): Stream {
+    const random = this.#random;
+    const id = `s${this.#nodes.length}`;
+    const disorderMs = random.pick([0, 5]);
+    const splits = Array.from({ length: random.pick([1, 1, 2]) }, (_, i): SplitScript => {
+      const count = random.chance(0.05) ? 0 : random.between(1, this.#rowsMax);
+      return { id: `${id}.${i}`, rows: rowsOf(random, `${id}.${i}`, count, this.#keys, disorderMs), pauses: {} };
+    });
+    const hasWatermarks = random.chance(0.7);
+    const source: SourceSpec = { kind: 'scripted', splits, disorderMs, hasWatermarks, isEager: true };
+    const parallelism = random.between(1, splits.length);
+    const input = this.#add({ kind: 'source', source }, [], parallelism);
+    const rows = splits.reduce((n, s) => n + s.rows.length, 0);
+    return { input, isOrdered: true, isTimed: hasWatermarks, parallelism, rows, hops: 0 };
+  }
+
+  /** Something in front of the first exchange, or between two sources. */
+  #shortStep(open: readonly Stream[]): Stream[] {
+    const random = this.#random;
+    const [stream, ...others] = random.shuffled(open);
+    const choices: (() => Stream[])[] = [
+      () => [this.#chain(stream!, { kind: 'map', add: random.below(50), mayThrow: true })],
+      () => [this.#chain(stream!, { kind: 'filter', modulus: random.between(2, 5) })],
+      () => [this.#chain(stream!, { kind: 'flatMap' })],
+      () => {
+        const main = this.#chain(stream!, { kind: 'split', modulus: random.between(2, 3) });
+        return [main, { ...main, input: { ...main.input, isSide: true } }];
+      },
+    ];
+    if (others.length > 0 && others[0]!.parallelism === stream!.parallelism) {
+      const [other, ...rest] = others;
+      choices.push(() => [...rest, this.#union(stream!, other!)]);
+      const made = random.pick(choices)();
+      return made.length > 0 && rest.length + 1 === made.length && made.at(-1)!.rows > stream!.rows ? made : [...others, ...made];
+    }
+    return [...others, ...random.pick(choices)()];
+  }
+
+  #chain(stream: Stream, op: Op): Stream {
+    return { ...stream, input: this.#add(op, [stream.input], stream.parallelism) };
+  }
+
+  #union(a: Stream, b: Stream): Stream {
+    const input = this.#add({ kind: 'union' }, [a.input, b.input], a.parallelism);
+    return { ...a, input, isOrdered: a.isOrdered && b.isOrdered, isTimed: a.isTimed && b.isTimed, rows: a.rows + b.rows };
+  }
+
+  /** A stage behind an exchange. Most jobs bring all their sources together in it: that is where alignments are. */
+  #hop(open: readonly Stream[]): Stream[] {
+    const random = this.#random;
+    const [first, ...others] = random.shuffled(open);
+    let stream = first!;
+    let rest = others;
+    if (rest.length > 0 && random.chance(0.75)) {
+      if (this.#mode === 'EXACTLY_ONCE' && random.chance(0.3)) return [...rest.slice(1), this.#join(stream, rest[0]!)];
+      for (const other of rest) stream = this.#union(stream, other);
+      rest = [];
+    }
+    return [...rest, this.#keyed(stream)];
+  }
+
+  #keyed(stream: Stream): Stream {
+    const random = this.#random;
+    const key = random.pick(keyForms);
+    const to = { parallelism: random.pick([1, 2, 2, 3]), hops: stream.hops + 1 };
+    const cut = (op: Op, more: Partial<Stream> = {}): Stream => ({
+      ...stream,
+      ...to,
+      input: this.#add(op, [stream.input], to.parallelism),
+      ...more,
+    });
+    const loose = { isOrdered: false, isTimed: false };
+    const pinned = stream.isOrdered && random.chance(0.7);
+    if (this.#mode !== 'EXACTLY_ONCE') return cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned: pinned }, loose);
+    const choices: (() => Stream)[] = [
+      () => cut({ kind: 'count', key }, loose),
+      () => cut({ kind: 'distinct', key, modulus: random.between(3, 40) }, loose),
+      () => cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned: pinned }, { isOrdered: pinned, isTimed: false }),
+      () => this.#rules(stream, key, to.parallelism),
+    ];
+    if (stream.isOrdered) {
+      const running = (): Stream => cut({ kind: 'running', key });
+      choices.push(running, running, running, () =>
+        cut({ kind: 'rolling', key, by: random.pick(['reduce', 'sum', 'maxBy', 'aggregate']) }, { isTimed: false }),
+      );
+    }
+    if (stream.isTimed) {
+      const sizeMs = random.pick([10, 30]);
+      choices.push(
+        () => cut({ kind: 'buckets', key, sizeMs, isPinned: pinned }, { isOrdered: pinned }),
+        () => cut({ kind: 'window', key, by: random.pick(['count', 'sum', 'reduce']), sizeMs }, { isOrdered: false }),
+      );
+    }
+    return random.pick(choices)();
+  }
+
+  #join(a: Stream, b: Stream): Stream {
+    const random = this.#random;
+    const op: Op = random.chance(0.5)
+      ? { kind: 'sides', key: random.pick(keyForms) }
+      : { kind: 'pairs', key: random.pick(keyForms), modulus: 3 };
+    const parallelism = random.pick([1, 2, 3]);
+    const input = this.#add(op, [a.input, b.input], parallelism);
+    return { input, isOrdered: false, isTimed: false, parallelism, rows: a.rows + b.rows, hops: Math.max(a.hops, b.hops) + 1 };
+  }
+
+  #rules(stream: Stream, key: KeyForm, parallelism: number): Stream {
+    const random = this.#random;
+    const id = `s${this.#nodes.length}`;
+    const split: SplitScript = { id: `${id}.0`, rows: rowsOf(random, `${id}.0`, random.between(1, 4), 1, 0), pauses: {} };
+    const source: SourceSpec = { kind: 'scripted', splits: [split], disorderMs: 0, hasWatermarks: false, isEager: true };
+    const rules = this.#add({ kind: 'source', source }, [], 1);
+    const input = this.#add({ kind: 'rules', key }, [stream.input, rules], parallelism);
+    const rows = stream.rows + parallelism * split.rows.length;
+    return { input, isOrdered: false, isTimed: false, parallelism, rows, hops: stream.hops + 1 };
+  }
+
+  #sinks(stream: Stream, isFirst: boolean): void {
+    const random = this.#random;
+    let last = stream;
+    if (random.chance(0.15)) {
+      const op: Op = { kind: 'delay', rows: random.between(1, 3), form: random.pick(['checkpointed', 'list']) };
+      last = { ...this.#chain(stream, op), isOrdered: false };
+    }
+    const kinds: readonly SinkKind[] = stream.isOrdered
+      ? ['two-phase', 'two-phase', 'upsert', 'upsert', 'log', 'append']
+      : ['two-phase', 'two-phase', 'upsert', 'log'];
+    const chosen = [...new Set(random.shuffled(kinds))].slice(0, isFirst ? random.pick([1, 2, 2]) : 1);
+    for (const sink of chosen) {
+      this.#add({ kind: 'sink', sink, rollBytes: undefined, isOrdered: last.isOrdered }, [last.input], last.parallelism);
+    }
+  }
+}
+
+function rowsOf(random: SeededRandom, split: string, count: number, keys: number, disorderMs: number): readonly Row[] {
+  const stepMs = random.pick([1, 7]);
+  return Array.from({ length: count }, (_, i) => ({
+    id: `${split}.${i}`,
+    k: `k${random.below(keys)}`,
+    s: split,
+    v: random.below(1_000),
+    t: eventTimeBegins + i * stepMs - random.below(disorderMs + 1),
+  }));
+}
