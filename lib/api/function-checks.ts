@@ -60,7 +60,7 @@ export function sinkFactoryOf<T>(given: OneOrFactory<Sink<T>>): Factory<Sink<T>>
   if (typeof given === 'function') return madeBy('sinkTo', given, methods);
   checkMethods('sinkTo', given, methods);
   const isWriterOfUser = 'beginTransaction' in given || 'sendValues' in given || 'open' in given;
-  const memory = isWriterOfUser ? waysToRemember(given, ['kind', 'isStateless', 'needsRowIdentity']) : [];
+  const memory = isWriterOfUser ? waysToRemember(given, ['kind', 'isStateless', 'needsRowIdentity', 'detached']) : [];
   if (memory.length > 0) throw needsFactory('sinkTo', given, memory);
   return { create: () => given, sample: given };
 }

@@ -88,18 +88,33 @@ export interface DetachedTransaction<T> {
 
 /**
  * How a sink is used where nothing lives between one unit and the next: every call may happen in another process, again, or at the same time as
- * the same call elsewhere.
+ * the same call elsewhere. A call that was left behind may go on much later, so a target keeps the name of what was committed or aborted, and a
+ * name that is decided is not begun again.
  */
 export type DetachedSink<T> =
   /** Rows are written when the entry that made them is committed, again after a crash. */
   | { readonly kind: 'immediate'; write(ctx: DetachedContext, rows: RecordBatch): void | Promise<void> }
   | {
       readonly kind: 'transactional';
-      /** Makes the rows ready to commit. @returns plain data that `commit` and `abort` get; of two calls the data of one is kept */
-      prepare(ctx: DetachedContext, t: DetachedTransaction<T>): unknown;
-      /** Makes the rows visible; twice is harmless. */
+      /**
+       * Optional: looks at the target once in the run of a job, before the first transaction of the sink; restarts and restores do not repeat it.
+       * @returns plain data that every `prepare` gets
+       */
+      start?(ctx: DetachedContext): unknown;
+      /**
+       * Makes the rows ready to commit.
+       * @param started  what `start` gave
+       * @returns plain data that `commit` and `abort` get; of two calls the data of one is kept, and nobody is told to abort the other
+       */
+      prepare(ctx: DetachedContext, t: DetachedTransaction<T>, started: unknown): unknown;
+      /**
+       * Makes the rows visible; twice is harmless. An error with the code `SINK_TRANSACTION_FORGOTTEN` has the rows prepared and committed anew.
+       */
       commit(ctx: DetachedContext, t: DetachedTransaction<T>, prepared: unknown): void | Promise<void>;
-      /** The rows never become visible; nothing happens to a transaction that is committed. */
+      /**
+       * The rows never become visible; nothing happens to a transaction that is committed.
+       * @param prepared  `undefined` when it is not known whether anybody prepared it
+       */
       abort(ctx: DetachedContext, t: DetachedTransaction<T>, prepared: unknown): void | Promise<void>;
     };
 

@@ -1,4 +1,4 @@
-import type { Prepared, Sink, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { DetachedTransaction, Prepared, Sink, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import type { RecordBatch } from '../../core/batch.ts';
 
 /** A sink that keeps its rows in memory, for tests. */
@@ -28,7 +28,18 @@ export function collect<T>(): CollectSink<T> {
       for (const rows of ctx.promised as readonly CollectedRows[]) target.commit(rows);
     },
     createWriter: (ctx) => new CollectWriter(target, ctx),
+    detached: {
+      kind: 'transactional',
+      prepare: () => undefined,
+      commit: (_ctx, t) => target.commit(collectedOf(t)),
+      abort: () => undefined,
+    },
   };
+}
+
+/** The time of the barrier is in the name too: another run of the job in this process has the same numbers for other rows. */
+function collectedOf({ id, checkpoint, timestamp, rows }: DetachedTransaction<unknown>): CollectedRows {
+  return { name: [id.uid, id.generation, id.subtask, checkpoint, timestamp].join('/'), checkpoint, rows };
 }
 
 class CollectedTarget {

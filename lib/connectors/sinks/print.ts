@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import type { Sink, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { DetachedContext, Sink, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import type { RecordBatch } from '../../core/batch.ts';
 
 /**
@@ -14,6 +14,7 @@ export function print<T = unknown>(label?: string): Sink<T> {
     isStateless: true,
     recover: () => undefined,
     createWriter: (ctx) => new PrintWriter(ctx, label ?? ''),
+    detached: { kind: 'immediate', write: (ctx, rows) => printRows(ctx, prefixOf(ctx, label ?? ''), rows) },
   };
 }
 
@@ -23,15 +24,13 @@ class PrintWriter implements SinkWriter {
 
   constructor(ctx: SinkWriterContext, label: string) {
     this.#ctx = ctx;
-    const subtask = ctx.parallelism > 1 ? String(ctx.subtask + 1) : '';
-    const name = label !== '' && subtask !== '' ? `${label}:${subtask}` : `${label}${subtask}`;
-    this.#prefix = name === '' ? '' : `${name}> `;
+    this.#prefix = prefixOf(ctx, label);
   }
 
   open(): void {}
 
   write(rows: RecordBatch): void {
-    for (let i = 0; i < rows.count; i++) this.#ctx.print(this.#prefix + textOf(rows.values[i]));
+    printRows(this.#ctx, this.#prefix, rows);
   }
 
   announce(): readonly unknown[] {
@@ -45,6 +44,16 @@ class PrintWriter implements SinkWriter {
   commit(): void {}
   discard(): void {}
   close(): void {}
+}
+
+function prefixOf(ctx: DetachedContext, label: string): string {
+  const subtask = ctx.parallelism > 1 ? String(ctx.subtask + 1) : '';
+  const name = label !== '' && subtask !== '' ? `${label}:${subtask}` : `${label}${subtask}`;
+  return name === '' ? '' : `${name}> `;
+}
+
+function printRows(ctx: DetachedContext, prefix: string, rows: RecordBatch): void {
+  for (let i = 0; i < rows.count; i++) ctx.print(prefix + textOf(rows.values[i]));
 }
 
 function textOf(row: unknown): string {

@@ -10,7 +10,7 @@ import type { RecordBatch } from '../../core/batch.ts';
 import type { TwoPhaseCommitSink } from './two-phase-commit.ts';
 
 /** Rows after which `flush` is asked for: eight full batches. */
-const flushRows = 8_192;
+export const flushRows = 8_192;
 
 /** A transaction as a checkpoint keeps it. */
 export interface TwoPhaseTransaction<Txn> {

@@ -1,4 +1,5 @@
-import type { Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext, TransactionId } from '../../api/sink.ts';
+import type { DetachedSink, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext, TransactionId } from '../../api/sink.ts';
+import { createDetachedTwoPhaseCommit } from './two-phase-commit-detached.ts';
 import { TwoPhaseCommitWriter, type TwoPhaseTransaction } from './two-phase-commit-writer.ts';
 
 /**
@@ -14,6 +15,16 @@ import { TwoPhaseCommitWriter, type TwoPhaseTransaction } from './two-phase-comm
  * - After a restore `recoverAndCommit` gets what the checkpoint lists and `recoverAndAbort` what was begun beyond it, on an object that
  *   has been opened for this purpose and may have written nothing itself. When an older checkpoint is restored, `recoverAndAbort` may get a
  *   transaction that a newer one had committed: then there is nothing to do, since what was made visible stays visible.
+ *
+ * The invocation runtime keeps the rows itself and has a transaction written whole when its barrier has passed: `open`, `beginTransaction`,
+ * `invoke` for each row, `preCommit` and `close` on one object, later `recoverAndCommit` or `recoverAndAbort` on another. All of it may happen
+ * again, with the same id, also at the same time in two processes, or long after the transaction was settled. So there
+ *
+ * - what `beginTransaction` makes is found by its id: the second call takes the place of the first or goes on with it, and never writes into
+ *   what is committed or aborted, whose names the target keeps;
+ * - `recoverAndAbort` may get a transaction that has just been begun, to clear what a process that died may have left under its id;
+ * - a commit that finds that the target has forgotten what was prepared throws an error with the code `SINK_TRANSACTION_FORGOTTEN`, and the rows
+ *   are written and committed again.
  *
  * Give `sinkTo` a factory: `sinkTo(() => new MySink(), { uid })`. All methods but `invoke` may return a promise.
  */
@@ -64,6 +75,11 @@ export abstract class TwoPhaseCommitSink<I, Txn> implements Sink<I> {
     } finally {
       await this.close?.();
     }
+  }
+
+  /** Used by the runtime. */
+  get detached(): DetachedSink<I> {
+    return createDetachedTwoPhaseCommit(this);
   }
 
   /** Called by the runtime. */
