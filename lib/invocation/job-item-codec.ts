@@ -1,0 +1,241 @@
+// The job item, and the handles of a checkpoint, as bytes.
+//   J1  Lists keep their order: it means something in most of them.
+//   J2  A status or trigger is written as a number; the lists below only ever grow at their end.
+
+import { ValueReader, ValueWriter } from '../core/value-codec.ts';
+import type {
+  CompletedCheckpoint,
+  JobItem,
+  JobStatus,
+  Moving,
+  OpenCheckpoint,
+  Owner,
+  RestorePoint,
+  Restoring,
+  SubtaskHandle,
+} from './job-item.ts';
+import {
+  NameReader,
+  NameWriter,
+  readChoice,
+  readFlag,
+  readList,
+  readOptionalString,
+  readTime,
+  writeList,
+  writeOptionalString,
+  writeTime,
+} from './payload.ts';
+
+const jobItemFormat = 1;
+const handleFormat = 1;
+const statuses: readonly JobStatus[] = ['running', 'pausing', 'paused', 'cancelling', 'failing', 'cancelled', 'failed', 'finished'];
+const triggers: readonly OpenCheckpoint['trigger'][] = ['periodic', 'final'];
+
+export function encodeJobItem(item: JobItem): Uint8Array {
+  const w = new ValueWriter(2_048);
+  const names = new NameWriter(w);
+  w.writeByte(jobItemFormat);
+  w.writeString(item.job);
+  w.writeString(item.planHash);
+  w.writeByte(statuses.indexOf(item.status));
+  writeOptionalString(w, item.failure);
+  for (const n of [item.generation, item.ringSlots, item.begun, item.confirmed, item.failuresInARow, item.expiredInARow]) w.writeVarint(n);
+  writeTime(w, item.lastBegunMs);
+  writeOptional(w, item.lastEndedMs, (ms) => writeTime(w, ms));
+  writeList(w, item.open, (c) => writeOpen(w, names, c));
+  writeList(w, item.completed, (c) => writeCompleted(w, names, c));
+  writeList(w, item.restores, (r) => {
+    w.writeVarint(r.generation);
+    w.writeVarint(r.checkpoint);
+  });
+  writeOwners(w, names, item.owners);
+  writeOptional(w, item.restoring, (r) => writeRestoring(w, names, r));
+  writeOptional(w, item.moving, (m) => writeMoving(w, names, m));
+  writeList(w, item.until, ([split, index]) => {
+    w.writeString(split);
+    w.writeVarint(index);
+  });
+  writeList(w, item.rings, (ring) => w.writeString(ring));
+  return w.take();
+}
+
+/** @throws SluiceError `FORMAT_NEWER`, `DATA_DAMAGED` */
+export function decodeJobItem(bytes: Uint8Array): JobItem {
+  const r = new ValueReader(bytes, 0, 'job item');
+  r.readFormat(jobItemFormat);
+  const names = new NameReader(r);
+  const item: JobItem = {
+    job: r.readString(),
+    planHash: r.readString(),
+    status: readChoice(r, statuses, 'status'),
+    failure: readOptionalString(r),
+    generation: r.readVarint(),
+    ringSlots: r.readVarint(),
+    begun: r.readVarint(),
+    confirmed: r.readVarint(),
+    failuresInARow: r.readVarint(),
+    expiredInARow: r.readVarint(),
+    lastBegunMs: readTime(r),
+    lastEndedMs: readOptional(r, () => readTime(r)),
+    open: readList(r, () => readOpen(r, names)),
+    completed: readList(r, () => readCompleted(r, names)),
+    restores: readList<RestorePoint>(r, () => ({ generation: r.readVarint(), checkpoint: r.readVarint() })),
+    owners: readOwners(r, names),
+    restoring: readOptional(r, () => readRestoring(r, names)),
+    moving: readOptional(r, () => readMoving(r, names)),
+    until: readList(r, () => [r.readString(), r.readVarint()] as const),
+    rings: readList(r, () => r.readString()),
+  };
+  r.expectEnd();
+  return item;
+}
+
+export function encodeHandle(h: SubtaskHandle): Uint8Array {
+  const w = new ValueWriter(h.head.length + 64);
+  w.writeByte(handleFormat);
+  writeHandle(w, h);
+  return w.take();
+}
+
+/** @throws SluiceError `FORMAT_NEWER`, `DATA_DAMAGED` */
+export function decodeHandle(bytes: Uint8Array): SubtaskHandle {
+  const r = new ValueReader(bytes, 0, 'handle');
+  r.readFormat(handleFormat);
+  const handle = readHandle(r);
+  r.expectEnd();
+  return handle;
+}
+
+/** All handles of a checkpoint: its metadata object. */
+export function encodeHandles(handles: readonly SubtaskHandle[]): Uint8Array {
+  const w = new ValueWriter(2_048);
+  w.writeByte(handleFormat);
+  writeList(w, handles, (h) => writeHandle(w, h));
+  return w.take();
+}
+
+/** @throws SluiceError `FORMAT_NEWER`, `DATA_DAMAGED` */
+export function decodeHandles(bytes: Uint8Array): readonly SubtaskHandle[] {
+  const r = new ValueReader(bytes, 0, 'metadata');
+  r.readFormat(handleFormat);
+  const handles = readList(r, () => readHandle(r));
+  r.expectEnd();
+  return handles;
+}
+
+function writeHandle(w: ValueWriter, h: SubtaskHandle): void {
+  w.writeVarint(h.generation);
+  w.writeString(h.subtask);
+  w.writeVarint(h.n);
+  w.writeVarint(h.flushedThrough + 1); // -1: nothing is flushed
+  w.writeBytes(h.head);
+}
+
+function readHandle(r: ValueReader): SubtaskHandle {
+  return {
+    generation: r.readVarint(),
+    subtask: r.readString(),
+    n: r.readVarint(),
+    flushedThrough: r.readVarint() - 1,
+    head: r.readBytes(),
+  };
+}
+
+function writeOptional<T>(w: ValueWriter, item: T | undefined, write: (item: T) => void): void {
+  w.writeByte(item === undefined ? 0 : 1);
+  if (item !== undefined) write(item);
+}
+
+function readOptional<T>(r: ValueReader, read: () => T): T | undefined {
+  return readFlag(r) ? read() : undefined;
+}
+
+function writeOwners(w: ValueWriter, names: NameWriter, owners: readonly Owner[]): void {
+  writeList(w, owners, (o) => {
+    names.write(o.subtask);
+    w.writeVarint(o.stage);
+    w.writeVarint(o.index);
+    writeList(w, o.splits, (ordinal) => w.writeVarint(ordinal));
+  });
+}
+
+function readOwners(r: ValueReader, names: NameReader): Owner[] {
+  return readList(r, () => ({
+    subtask: names.read(),
+    stage: r.readVarint(),
+    index: r.readVarint(),
+    splits: readList(r, () => r.readVarint()),
+  }));
+}
+
+function writeOpen(w: ValueWriter, names: NameWriter, c: OpenCheckpoint): void {
+  w.writeVarint(c.checkpoint);
+  w.writeVarint(c.generation);
+  writeTime(w, c.begunMs);
+  writeTime(w, c.patienceMs);
+  writeList(w, c.owners, (owner) => names.write(owner));
+  w.writeByte(triggers.indexOf(c.trigger));
+}
+
+function readOpen(r: ValueReader, names: NameReader): OpenCheckpoint {
+  return {
+    checkpoint: r.readVarint(),
+    generation: r.readVarint(),
+    begunMs: readTime(r),
+    patienceMs: readTime(r),
+    owners: readList(r, () => names.read()),
+    trigger: readChoice(r, triggers, 'trigger'),
+  };
+}
+
+function writeCompleted(w: ValueWriter, names: NameWriter, c: CompletedCheckpoint): void {
+  w.writeVarint(c.checkpoint);
+  w.writeVarint(c.generation);
+  writeTime(w, c.begunMs);
+  writeTime(w, c.completedMs);
+  w.writeByte(triggers.indexOf(c.trigger));
+  writeOwners(w, names, c.owners);
+  w.writeString(c.metadata);
+  w.writeVarint(c.bytes);
+}
+
+function readCompleted(r: ValueReader, names: NameReader): CompletedCheckpoint {
+  return {
+    checkpoint: r.readVarint(),
+    generation: r.readVarint(),
+    begunMs: readTime(r),
+    completedMs: readTime(r),
+    trigger: readChoice(r, triggers, 'trigger'),
+    owners: readOwners(r, names),
+    metadata: r.readString(),
+    bytes: r.readVarint(),
+  };
+}
+
+function writeRestoring(w: ValueWriter, names: NameWriter, x: Restoring): void {
+  w.writeVarint(x.checkpoint);
+  w.writeVarint(x.generation);
+  w.writeVarint(x.epoch);
+  writeOwners(w, names, x.owners);
+}
+
+function readRestoring(r: ValueReader, names: NameReader): Restoring {
+  return { checkpoint: r.readVarint(), generation: r.readVarint(), epoch: r.readVarint(), owners: readOwners(r, names) };
+}
+
+function writeMoving(w: ValueWriter, names: NameWriter, m: Moving): void {
+  w.writeVarint(m.generation);
+  w.writeVarint(m.epoch);
+  writeList(w, m.parents, (parent) => names.write(parent));
+  writeOwners(w, names, m.children);
+}
+
+function readMoving(r: ValueReader, names: NameReader): Moving {
+  return {
+    generation: r.readVarint(),
+    epoch: r.readVarint(),
+    parents: readList(r, () => names.read()),
+    children: readOwners(r, names),
+  };
+}
