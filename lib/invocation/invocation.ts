@@ -2,11 +2,17 @@
 
 import type { SplitPosition } from '../api/source.ts';
 
-/** A record of an event: its value, and the position of its split after it. A malformed one is a `side`. */
+/** A record of an event: its value, and the position of its split after it. */
 export interface EventRecord {
   readonly value: unknown;
   readonly after: SplitPosition;
+  /**
+   * Of a malformed one, the tag of its side output. Such records stand before the good one that was read with them and share its `after`, so an
+   * event is cut behind good records, or where only malformed ones are left.
+   */
   readonly side?: string | undefined;
+  /** Which malformed record of its split, from 0; `side` only. */
+  readonly nth?: number | undefined;
 }
 
 export type Invocation =

@@ -14,6 +14,7 @@ import { Alignment } from '../../runtime/alignment.ts';
 import { OperatorHost } from '../../runtime/host.ts';
 import { SubtaskMetrics } from '../../runtime/metrics.ts';
 import { reachableTargets } from '../../runtime/routing.ts';
+import { sourceOrigin } from '../../runtime/source-progress.ts';
 import { WatermarkValve } from '../../runtime/watermarks.ts';
 import type { KeyedStateFactory } from '../../state/backend.ts';
 import { Channel } from './channel.ts';
@@ -222,7 +223,7 @@ function createSourceDriver(
       context: sourceContext(assembly, uid),
       watermarks: head.operator.node.operator.watermarks,
       side: (tag, value, cause) => host.emitSide(tag, value, Number.NEGATIVE_INFINITY, cause),
-      origins: head.operator.carriesOrigins === true ? originPrefix(uid, head.source, assembly.generation) : undefined,
+      origins: head.operator.carriesOrigins === true ? sourceOrigin(uid, head.source, assembly.generation) : undefined,
       reservations: assembly.reservationsOf(stage.id, subtask),
       countLost: assembly.countLost,
     },
@@ -230,11 +231,6 @@ function createSourceDriver(
   );
   operator.positions = () => driver.stored();
   return driver;
-}
-
-/** What cannot be read again never gives the same record twice, but a restored attempt counts on from an earlier index. */
-function originPrefix(uid: string, { isRereadable }: Source<unknown>, generation: number): string {
-  return isRereadable ? `${uid}/` : `${uid}/${generation}/`;
 }
 
 // Sinks: subtask 0's object of each sink settles what earlier attempts left.

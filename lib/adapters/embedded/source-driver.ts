@@ -13,6 +13,7 @@ import { batchRecordsMax, noWatermark, type RecordBatch } from '../../core/batch
 import { isSluiceError, SluiceError } from '../../core/errors.ts';
 import { consecutiveOrigins } from '../../core/origins.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
+import { isWatermarkDue, malformedOrigin, sourceWatermark } from '../../runtime/source-progress.ts';
 import type { SourceReservations } from './source-reservations.ts';
 
 /** One split as it lies in the checkpoint. */
@@ -191,7 +192,7 @@ export class SourceDriver {
     const isCutByAside = this.#aside.length >= batchRecordsMax;
     const prefix = this.#originPrefix(split);
     for (const { tag, value } of this.#aside.splice(0)) {
-      this.#request.side(tag, value, prefix === undefined ? undefined : `${prefix}malformed-${split.malformed}`);
+      this.#request.side(tag, value, prefix === undefined ? undefined : malformedOrigin(prefix, split.malformed));
       split.malformed += 1;
     }
     const origins = prefix === undefined ? undefined : consecutiveOrigins(prefix, this.#index);
@@ -209,8 +210,9 @@ export class SourceDriver {
       this.#reader = undefined;
       this.#current += 1;
     }
-    const isWatermarkDue = this.#index % batchRecordsMax === 0 || split.hasEnded || isCutByAside || this.#request.source.isEager;
-    const watermark = isWatermarkDue ? this.#watermark() : undefined;
+    const { isEager } = this.#request.source;
+    const isDue = isCutByAside || isWatermarkDue({ index: this.#index, hasEnded: split.hasEnded, isEager });
+    const watermark = isDue ? this.#watermark() : undefined;
     if (count > 0) return { kind: 'records', batch, watermark };
     return watermark === undefined ? undefined : { kind: 'watermark', watermark };
   }
@@ -221,17 +223,9 @@ export class SourceDriver {
   }
 
   #watermark(): number | undefined {
-    const { watermarks } = this.#request;
-    if (watermarks === undefined || watermarks.kind === 'none') return undefined;
-    let minimum = Number.POSITIVE_INFINITY;
-    for (const { hasEnded, largest } of this.#splits) {
-      if (hasEnded) continue;
-      if (largest === noWatermark) return undefined;
-      minimum = Math.min(minimum, largest - watermarks.boundMs - 1);
-    }
-    if (minimum === Number.POSITIVE_INFINITY || minimum <= this.#emitted) return undefined;
-    this.#emitted = minimum;
-    return minimum;
+    const watermark = sourceWatermark(this.#splits, this.#request.watermarks, this.#emitted);
+    if (watermark !== undefined) this.#emitted = watermark;
+    return watermark;
   }
 
   /** Largest event time read so far. */

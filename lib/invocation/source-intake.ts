@@ -1,0 +1,182 @@
+// What a source subtask takes from an event, on a copy of its entry's splits. A run that is abandoned leaves nothing.
+//   S1  A record at or below the position of its split is a repeat and is dropped. One that is not next shows that records are missing before it:
+//       it and all later ones stay where they are.
+//   S2  While a replay is due, only the replay's records are taken: the event source goes on from where the sealed parents were.
+//   S3  Batches are cut and watermarks are made at multiples of the split's record count, so it does not matter how its records came in events.
+//   S4  The watermark is the minimum over the subtask's splits, as in a job of one process.
+
+import type { WatermarkStrategy } from '../api/watermark.ts';
+import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
+import { consecutiveOrigins } from '../core/origins.ts';
+import { WatermarkGenerator } from '../operators/watermark-generator.ts';
+import { isWatermarkDue, malformedOrigin, sourceWatermark } from '../runtime/source-progress.ts';
+import type { EntryHead, SplitProgress } from './entry.ts';
+import type { RecordPlace } from './intake.ts';
+import type { EventRecord } from './invocation.ts';
+
+export interface SourceIntakeOptions {
+  readonly head: Pick<EntryHead, 'splits' | 'watermark'>;
+  /** uid of the source, for messages. */
+  readonly uid: string;
+  readonly watermarks: WatermarkStrategy<unknown> | undefined;
+  readonly isEager: boolean;
+  /** What origins begin with, before the id of the split (`sourceOrigin`); `undefined` in jobs without. */
+  readonly origins: string | undefined;
+}
+
+/** Carries out what is taken, in order and at once. */
+export interface SourceTarget {
+  records(batch: RecordBatch, at: RecordPlace): void;
+  side(tag: string, value: unknown, cause: string | undefined): void;
+  watermark(timestamp: number): void;
+}
+
+export interface SplitEvent {
+  /** Ordinal of the split. */
+  readonly split: number;
+  readonly records: readonly EventRecord[];
+  readonly isLast: boolean;
+  readonly isReplay: boolean;
+}
+
+/** `all`: everything is taken or was before. `gap`: the first `count` records are; the others wait for what is missing. */
+export type Taken =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'gap'; readonly count: number }
+  | { readonly kind: 'replay-first' }
+  | { readonly kind: 'unknown-split' };
+
+type OpenSplit = { -readonly [Name in keyof SplitProgress]: SplitProgress[Name] };
+
+export class SourceIntake {
+  /** Something differs from the head. */
+  hasChanged = false;
+  readonly #o: SourceIntakeOptions;
+  readonly #splits: OpenSplit[];
+  #watermark: number;
+
+  constructor(options: SourceIntakeOptions) {
+    this.#o = options;
+    this.#splits = options.head.splits.map((split) => ({ ...split }));
+    this.#watermark = options.head.watermark;
+  }
+
+  /** Every split has been read: the subtask's own end is due. */
+  get hasEnded(): boolean {
+    return this.#splits.every(({ hasEnded }) => hasEnded);
+  }
+
+  take(event: SplitEvent, to: SourceTarget): Taken {
+    const split = this.#splits.find(({ ordinal }) => ordinal === event.split);
+    if (split === undefined) return { kind: 'unknown-split' };
+    if (!event.isReplay && isReplayDue(split)) return { kind: 'replay-first' };
+    const { fresh, gapAt } = freshRecords(event.records, split);
+    for (let at = 0; at < fresh.length; ) at = this.#takeBatch(split, fresh, at, to);
+    if (gapAt !== undefined) return { kind: 'gap', count: gapAt };
+    if (event.isLast && !split.hasEnded) this.#end(split, to);
+    return { kind: 'all' };
+  }
+
+  parts(): Pick<EntryHead, 'splits' | 'watermark'> {
+    return { splits: this.#splits.map((split) => ({ ...split })), watermark: this.#watermark };
+  }
+
+  /** @returns index of the first record that is not in the batch */
+  #takeBatch(split: OpenSplit, records: readonly EventRecord[], from: number, to: SourceTarget): number {
+    const first = indexOf(split);
+    const full = batchRecordsMax - (first % batchRecordsMax);
+    const values: unknown[] = [];
+    const aside: EventRecord[] = [];
+    let at = from;
+    for (; at < records.length && values.length < full; at++) {
+      const record = records[at] as EventRecord;
+      if (record.side === undefined) values.push(record.value);
+      else aside.push(record);
+    }
+    this.hasChanged = true;
+    this.#passAside(split, aside, to);
+    split.position = (records[at - 1] as EventRecord).after;
+    if (values.length > 0) this.#passRecords(split, { values, first }, to);
+    const isDue = values.length > 0 && isWatermarkDue({ index: first + values.length, hasEnded: false, isEager: this.#o.isEager });
+    if (isDue) this.#advance(to);
+    return at;
+  }
+
+  #passAside(split: OpenSplit, aside: readonly EventRecord[], to: SourceTarget): void {
+    const prefix = this.#prefixOf(split);
+    for (const { side, value } of aside) {
+      to.side(side as string, value, prefix === undefined ? undefined : malformedOrigin(prefix, split.malformed));
+      split.malformed += 1;
+    }
+  }
+
+  #passRecords(split: OpenSplit, part: { readonly values: unknown[]; readonly first: number }, to: SourceTarget): void {
+    const { values, first } = part;
+    const prefix = this.#prefixOf(split);
+    const origins = prefix === undefined ? undefined : consecutiveOrigins(prefix, first);
+    const batch: RecordBatch = { values, count: values.length, keys: undefined, timestamps: undefined, origins };
+    const { watermarks, uid } = this.#o;
+    if (watermarks !== undefined) {
+      const generator = new WatermarkGenerator(watermarks, `source ${uid}`, split.largest);
+      generator.stamp(batch);
+      split.largest = generator.largest;
+    }
+    to.records(batch, { place: `${uid}/${split.split.id}`, record: (index) => String(first + index) });
+  }
+
+  #end(split: OpenSplit, to: SourceTarget): void {
+    this.hasChanged = true;
+    split.hasEnded = true;
+    this.#advance(to);
+  }
+
+  #advance(to: SourceTarget): void {
+    const watermark = sourceWatermark(this.#splits, this.#o.watermarks, this.#watermark);
+    if (watermark === undefined) return;
+    this.#watermark = watermark;
+    to.watermark(watermark);
+  }
+
+  #prefixOf({ split }: OpenSplit): string | undefined {
+    const { origins } = this.#o;
+    return origins === undefined ? undefined : `${origins}${split.id}/`;
+  }
+}
+
+/** The subtask's splits have to be read on to where its sealed parents were, before its event source goes on. */
+export function isReplayDue(split: Pick<SplitProgress, 'position' | 'replayUntil' | 'hasEnded'>): boolean {
+  return !split.hasEnded && indexOf(split) < split.replayUntil;
+}
+
+/** Splits of a new subtask. */
+export function freshSplitProgress(ordinal: number, split: SplitProgress['split']): SplitProgress {
+  return { ordinal, split, position: undefined, hasEnded: false, largest: noWatermark, malformed: 0, replayUntil: 0 };
+}
+
+function indexOf({ position }: Pick<SplitProgress, 'position'>): number {
+  return position?.index ?? 0;
+}
+
+function freshRecords(
+  records: readonly EventRecord[],
+  split: Pick<SplitProgress, 'position' | 'malformed' | 'hasEnded'>,
+): { readonly fresh: readonly EventRecord[]; readonly gapAt: number | undefined } {
+  const fresh: EventRecord[] = [];
+  let index = indexOf(split);
+  let { malformed } = split;
+  let whole = { fresh: 0, records: 0 };
+  for (const [at, record] of records.entries()) {
+    const isGood = record.side === undefined;
+    const place = isGood ? record.after.index : (record.nth ?? malformed) + 1;
+    const next = isGood ? index + 1 : malformed + 1;
+    // Malformed records are taken with the good one that they stand before, or not at all: the position lies behind good records.
+    if (place > next) return { fresh: fresh.slice(0, whole.fresh), gapAt: whole.records };
+    if (place === next) {
+      fresh.push(record);
+      if (isGood) index += 1;
+      else malformed += 1;
+    }
+    if (isGood) whole = { fresh: fresh.length, records: at + 1 };
+  }
+  return { fresh, gapAt: undefined };
+}
