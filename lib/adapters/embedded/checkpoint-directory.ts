@@ -74,6 +74,12 @@ export async function noteRoot(files: FileSystem, job: string, root: string, wor
   await files.rename(temporary, note);
 }
 
+/** Where the last run of a job in this working directory said that its root is; `undefined` when it said nothing. */
+export async function notedRoot(files: FileSystem, job: string, workingDirectory: string): Promise<string | undefined> {
+  const noted = await files.readFile(notePath(job, workingDirectory)).catch(() => undefined);
+  return noted === undefined ? undefined : new TextDecoder().decode(noted);
+}
+
 /**
  * Finds the checkpoint root of a job by name: under the directory of the settings, else where its last run said it would be, else under
  * `.sluice`. `undefined` when none of these holds an attempt of that job.
@@ -85,8 +91,8 @@ export async function findRoot(
   workingDirectory: string,
 ): Promise<string | undefined> {
   const candidates = directory === undefined ? [] : [checkpointRoot(job, directory, workingDirectory)];
-  const noted = await files.readFile(notePath(job, workingDirectory)).catch(() => undefined);
-  if (noted !== undefined) candidates.push(new TextDecoder().decode(noted));
+  const noted = await notedRoot(files, job, workingDirectory);
+  if (noted !== undefined) candidates.push(noted);
   candidates.push(checkpointRoot(job, undefined, workingDirectory));
   for (const root of candidates) if ((await newestGeneration(files, root)) > 0) return root;
   return undefined;

@@ -1,0 +1,92 @@
+// Takes messages of the exchange and delivers them, as the mapping of a queue does.
+//   P1  One delivery of a group is under way at a time, and messages of a group go in order. What is not committed is handed out again.
+//   P2  A message is taken out only when it was answered as committed and delivered.
+
+import type { Clock } from '../../core/ports.ts';
+import type { Answer, Invocation } from '../../invocation/invocation.ts';
+import type { Delivery, Exchange } from '../../invocation/ports.ts';
+import { Backoff } from './backoff.ts';
+import type { Bell } from './bell.ts';
+import { answerOf } from './source-lane.ts';
+
+export interface ExchangePollerOptions {
+  readonly exchange: Exchange;
+  readonly clock: Clock;
+  readonly deliver: (invocation: Invocation) => Promise<Answer>;
+  /** Rung when there may be new messages. */
+  readonly bell: Bell;
+  /** Deliveries under way at most. */
+  readonly inFlightMax: number;
+  /** Waits while the job stands still; `false`: the run is over. */
+  readonly mayGoOn: () => Promise<boolean>;
+  readonly stopped: Promise<void>;
+}
+
+const receiveMax = 10;
+const lookEveryMs = 20; // another process may have sent; one look costs less than a millisecond
+const againAfterMs = 20;
+
+export class ExchangePoller {
+  readonly #o: ExchangePollerOptions;
+  readonly #underWay = new Set<Promise<void>>();
+  /** By subtask: errors in a row count over all its messages. */
+  readonly #tries = new Map<string, Backoff>();
+  #isStopped = false;
+  #failure: { readonly error: unknown } | undefined;
+
+  constructor(o: ExchangePollerOptions) {
+    this.#o = o;
+    void o.stopped.then(() => {
+      this.#isStopped = true;
+    });
+  }
+
+  /** Resolves when the run is over. */
+  async run(): Promise<void> {
+    const { exchange, inFlightMax, bell, mayGoOn } = this.#o;
+    while (!this.#isStopped) {
+      if (!(await mayGoOn())) break;
+      if (this.#failure !== undefined) throw this.#failure.error;
+      const deliveries = this.#underWay.size < inFlightMax ? await exchange.receive({ max: receiveMax }) : [];
+      for (const group of groupsOf(deliveries)) this.#begin(group);
+      if (deliveries.length === 0) await bell.wait(lookEveryMs);
+    }
+    await Promise.allSettled(this.#underWay);
+  }
+
+  #begin(group: readonly Delivery[]): void {
+    const work = this.#deliver(group)
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+      })
+      .finally(() => {
+        this.#underWay.delete(work);
+        this.#o.bell.ring();
+      });
+    this.#underWay.add(work);
+  }
+
+  async #deliver(group: readonly Delivery[]): Promise<void> {
+    const { exchange, deliver } = this.#o;
+    const subtask = group[0]!.group;
+    const tries = this.#triesOf(subtask);
+    const answer = await answerOf(deliver({ kind: 'messages', subtask, messages: group.map(({ bytes }) => bytes) }), tries);
+    const count = answer === undefined || answer.kind === 'refused' ? 0 : answer.kind === 'done' ? group.length : answer.count;
+    if (count > 0) tries.reset();
+    const receipts = group.map(({ receipt }) => receipt);
+    if (count > 0) await exchange.settle(receipts.slice(0, count));
+    if (count < receipts.length) await exchange.release({ receipts: receipts.slice(count), delayMs: againAfterMs });
+  }
+
+  #triesOf(subtask: string): Backoff {
+    const known = this.#tries.get(subtask);
+    if (known !== undefined) return known;
+    const tries = new Backoff(this.#o.clock, this.#o.stopped);
+    this.#tries.set(subtask, tries);
+    return tries;
+  }
+}
+
+function groupsOf(deliveries: readonly Delivery[]): Iterable<readonly Delivery[]> {
+  return Map.groupBy(deliveries, ({ group }) => group).values();
+}
