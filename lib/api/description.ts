@@ -32,7 +32,13 @@ export interface Edge {
 }
 
 export type OperatorSpec =
-  | { readonly kind: 'source'; readonly source: Source<unknown>; readonly watermarks: WatermarkStrategy<unknown> | undefined }
+  | {
+      readonly kind: 'source';
+      readonly source: Source<unknown>;
+      readonly watermarks: WatermarkStrategy<unknown> | undefined;
+      /** All records of one such key come in one split. */
+      readonly partitionedBy?: ((value: unknown) => unknown) | undefined;
+    }
   | { readonly kind: 'map'; readonly map: (value: unknown) => unknown }
   | { readonly kind: 'filter'; readonly keep: (value: unknown) => boolean }
   | { readonly kind: 'flatMap'; readonly flatMap: (value: unknown) => Iterable<unknown> }

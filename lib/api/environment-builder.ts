@@ -90,10 +90,17 @@ export class EnvironmentBuilder implements Env {
   }
 
   #source<T>(call: string, label: string, source: Source<T>, o: SourceOptions<T>): DataStream<T> {
-    checkOptions(call, o ?? {}, ['uid', 'watermarks']);
+    checkOptions(call, o ?? {}, ['uid', 'watermarks', 'partitionedBy']);
     if (o?.watermarks !== undefined) checkStrategy(`${call} watermarks`, o.watermarks);
+    const { partitionedBy } = o ?? {};
+    if (partitionedBy !== undefined) checkPlainFunction(`${call} partitionedBy`, partitionedBy);
     const node = this.#graph.add(
-      { kind: 'source', source: source as Source<unknown>, watermarks: o?.watermarks as WatermarkStrategy<unknown> | undefined },
+      {
+        kind: 'source',
+        source: source as Source<unknown>,
+        watermarks: o?.watermarks as WatermarkStrategy<unknown> | undefined,
+        partitionedBy: partitionedBy as ((value: unknown) => unknown) | undefined,
+      },
       [],
       label,
       true,

@@ -14,6 +14,11 @@ export interface SourceOptions<T> {
   uid: string;
   /** Where event time comes from; without it the stream has none. */
   watermarks?: WatermarkStrategy<T>;
+  /**
+   * The key by which the input is partitioned already: all records of a key lie in one split. `keyBy` with the same selector, right behind the
+   * source or behind `filter`, then needs no exchange where each split is a subtask (the invocation runtime); elsewhere it changes nothing.
+   */
+  partitionedBy?: (value: T) => unknown;
 }
 
 export interface GenerateOptions<T> extends SourceOptions<T> {

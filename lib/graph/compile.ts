@@ -26,14 +26,19 @@ interface Outgoing {
   readonly target: Target;
 }
 
+export interface CompileOptions {
+  /** Each split of a source is a subtask for as long as the job runs, so that a source that is partitioned by a key needs no exchange. Default false. */
+  readonly keepsPartitions?: boolean;
+}
+
 /**
  * Compiles a description.
  * @throws SluiceError as `validate`
  */
-export function compile(description: JobDescription): Plan {
+export function compile(description: JobDescription, { keepsPartitions = false }: CompileOptions = {}): Plan {
   validate(description);
   const uids = deriveUids(description.nodes);
-  const { drafts, stageOf } = cutStages(description);
+  const { drafts, stageOf } = cutStages(description, keepsPartitions);
   const tracking = trackOrigins(description, uids);
   const outgoing = connect(description, drafts, stageOf, tracking);
   const stages = drafts.map((draft, id): Stage => {
@@ -54,11 +59,14 @@ export function compile(description: JobDescription): Plan {
 }
 
 /** Joins each node to its sender's stage where P1 allows, else begins a stage. */
-function cutStages(description: JobDescription): { readonly drafts: readonly Draft[]; readonly stageOf: readonly number[] } {
+function cutStages(
+  description: JobDescription,
+  keepsPartitions: boolean,
+): { readonly drafts: readonly Draft[]; readonly stageOf: readonly number[] } {
   const drafts: Draft[] = [];
   const stageOf: number[] = [];
   for (const node of description.nodes) {
-    const sender = chainedTo(node, description);
+    const sender = chainedTo(node, description, keepsPartitions);
     if (sender === undefined) {
       stageOf.push(drafts.length);
       drafts.push({ head: node, members: [node], inputs: [], outlets: [] });
@@ -72,10 +80,27 @@ function cutStages(description: JobDescription): { readonly drafts: readonly Dra
 }
 
 /** The sender in whose stage the node runs, if any (P1). */
-function chainedTo(node: LogicalNode, description: JobDescription): number | undefined {
+function chainedTo(node: LogicalNode, description: JobDescription, keepsPartitions: boolean): number | undefined {
   const [edge, ...others] = node.inputs;
   if (edge === undefined || others.length > 0) return undefined;
+  if (keepsPartitions && isPartitioned(edge, description)) return edge.from;
   return resolve(edge, node, description).kind === 'forward' ? edge.from : undefined;
+}
+
+/** Whether the records of a hash edge come from a source that is partitioned by the same key, with nothing between that changes them. */
+function isPartitioned(edge: Edge, description: JobDescription): boolean {
+  if (edge.partitioning.kind !== 'hash' || edge.sideOutput !== undefined) return false;
+  let from = description.nodes[edge.from] as LogicalNode;
+  while (from.operator.kind === 'filter' || from.operator.kind === 'timestamps') {
+    const [input, ...others] = from.inputs;
+    if (input === undefined || others.length > 0 || input.sideOutput !== undefined) return false;
+    if (resolve(input, from, description).kind !== 'forward') return false;
+    from = description.nodes[input.from] as LogicalNode;
+  }
+  if (from.operator.kind !== 'source' || from.operator.partitionedBy === undefined) return false;
+  const { selector } = edge.partitioning;
+  // Most people write the selector twice, so functions of one text are one selector: what such a text refers to is the same module's.
+  return selector === from.operator.partitionedBy || String(selector) === String(from.operator.partitionedBy);
 }
 
 /** What `auto` stands for: forward at one parallelism, else round robin. */
@@ -102,7 +127,9 @@ function connect(
     for (const [index, edge] of node.inputs.entries()) {
       const { from, sideOutput } = edge;
       if (receiver.head !== node) {
-        outgoing[from]?.push({ sideOutput, target: { kind: 'operator', operator: receiver.members.indexOf(node) } });
+        const { partitioning } = edge;
+        const selector = partitioning.kind === 'hash' ? { selector: partitioning.selector } : {};
+        outgoing[from]?.push({ sideOutput, target: { kind: 'operator', operator: receiver.members.indexOf(node), ...selector } });
         continue;
       }
       const fromStage = stageOf[from] as number;

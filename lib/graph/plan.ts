@@ -1,6 +1,6 @@
 // The plan is what both runtimes execute: operators chained into stages, stages joined by exchanges.
 //   P1  An operator is chained to its upstream when it has one incoming edge, that edge forwards, and both have one parallelism.
-//       `keyBy` always cuts. A source is always the first operator of its stage.
+//       `keyBy` cuts, unless the source is partitioned by that key and the runtime keeps its splits apart. A source is always the first operator of its stage.
 //   P2  Operators of a stage are in topological order; the first is the head and the only one that reads exchanges.
 //   P3  Every operator has a uid that is unique in the job; one that the user did not name is derived from its place and holds no state.
 //   P4  `hash` covers everything that decides where state and records go: uids, kinds, states, edges, maximum parallelism. Not function bodies.
@@ -9,7 +9,10 @@ import type { LogicalNode, Partitioning } from '../api/description.ts';
 import type { JobSettings } from '../api/options.ts';
 
 /** Where an operator's output goes. */
-export type Target = { readonly kind: 'operator'; readonly operator: number } | { readonly kind: 'exchange'; readonly outlet: number };
+export type Target =
+  /** `selector`: keys the records on the way, where the source is partitioned by that key already. */
+  | { readonly kind: 'operator'; readonly operator: number; readonly selector?: ((value: unknown) => unknown) | undefined }
+  | { readonly kind: 'exchange'; readonly outlet: number };
 
 export interface PlannedOperator {
   /** Index in its stage. */

@@ -17,7 +17,7 @@ import { Accumulators } from './accumulators.ts';
 import { Effects } from './effects.ts';
 import { HostSnapshot, type OperatorPart } from './host-snapshot.ts';
 import type { SubtaskMetrics } from './metrics.ts';
-import { createRoute, type Route, reachableTargets } from './routing.ts';
+import { createRoute, keysOf, type Route, reachableTargets } from './routing.ts';
 
 /** Timers fired before their output is passed on. */
 const timersPerStep = batchRecordsMax;
@@ -189,7 +189,9 @@ export class OperatorHost {
 
   #deliver(target: Target, batch: RecordBatch): void {
     if (target.kind === 'operator') {
-      this.#run(target.operator, batch, 0);
+      const { operator, selector } = target;
+      const receiver = this.#planned[operator] as PlannedOperator;
+      this.#run(operator, selector === undefined ? batch : { ...batch, keys: keysOf(batch, selector, receiver.uid) }, 0);
       return;
     }
     const { outlet } = target;

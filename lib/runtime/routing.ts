@@ -77,20 +77,27 @@ function plainRoute(request: RouterRequest): Route {
   }
 }
 
+/** @param receiver  the operator that the records go to, for errors */
+export function keysOf(batch: RecordBatch, selector: (value: unknown) => unknown, receiver: string): StateKey[] {
+  const { values, count } = batch;
+  const keys: StateKey[] = new Array(count);
+  let i = 0;
+  try {
+    for (; i < count; i++) {
+      const key = selector(values[i]);
+      keys[i] = typeof key === 'string' ? key : normalizeKey(key);
+    }
+  } catch (error) {
+    throw selectorFailed('the key selector', receiver, error, values[i]);
+  }
+  return keys;
+}
+
 function hashRoute(request: RouterRequest, selector: (value: unknown) => unknown): Route {
   const { toParallelism, toMaxParallelism } = request;
   return (batch, send) => {
     const { values, count, timestamps } = batch;
-    const keys: StateKey[] = new Array(count);
-    let i = 0;
-    try {
-      for (; i < count; i++) {
-        const key = selector(values[i]);
-        keys[i] = typeof key === 'string' ? key : normalizeKey(key);
-      }
-    } catch (error) {
-      throw selectorFailed('the key selector', request.receiver, error, values[i]);
-    }
+    const keys = keysOf(batch, selector, request.receiver);
     if (toParallelism === 1) {
       send(0, { values, count, keys, timestamps, origins: batch.origins });
       return;
