@@ -1,5 +1,5 @@
 // file-sink.ts is the transactional sink to a directory: what `fileSink` checks, and what an attempt does before its writers open. The
-// writer is file-sink-writer.ts, names and moves are staging-directory.ts.
+// writer is file-sink-writer.ts, names and moves are staging-directory.ts, and file-sink-detached.ts does without a writer.
 
 import { normalize } from 'node:path';
 import { checkOptions } from '../../api/option-checks.ts';
@@ -9,6 +9,7 @@ import { type Duration, parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Format } from '../formats/format.ts';
 import { checkFormat, checkPath } from '../formats/format-checks.ts';
+import { createDetachedFileSink } from './file-sink-detached.ts';
 import { FileSinkWriter } from './file-sink-writer.ts';
 import { claimStaging, commitParts, emptyStaging, type StagedPart, stagingPath } from './staging-directory.ts';
 
@@ -25,6 +26,9 @@ export interface FileSinkOptions<T> {
 /**
  * Writes files `part-<subtask>-<counter>.<ext>`. They appear when the checkpoint that covers them has completed, once, and are final; in
  * each subtask the order of names is the order of rows. Everything unfinished, and every other file of ours, has a name that begins with a dot.
+ *
+ * In the invocation runtime the counter follows the number of the checkpoint, a part with `rollBytes` has its number in the checkpoint behind it
+ * (`part-0-0000000007.000002.csv`), and `rollEvery` has no effect.
  *
  * Without checkpoints the parts appear at the end of the job. The directory must lie on one file system that has hard links.
  *
@@ -48,6 +52,13 @@ export function fileSink<T>(o: FileSinkOptions<T>): Sink<T> {
     recover: (ctx) => recover(o.path, ctx),
     createWriter: (ctx: SinkWriterContext): SinkWriter =>
       new FileSinkWriter(ctx, { path: o.path, format: o.format as Format<unknown>, rollBytes: o.rollBytes, rollEveryMs }),
+    detached: createDetachedFileSink({
+      path: o.path,
+      format: o.format as Format<unknown>,
+      rollBytes: o.rollBytes,
+      rollEveryMs,
+      notWritable: (ctx, cause) => notWritable(o.path, ctx, cause),
+    }),
     finish: (ctx) => finish(o.path, ctx),
   };
 }
@@ -66,15 +77,19 @@ async function claim(path: string, ctx: SinkContext): Promise<ReadonlyMap<string
     if ((await ctx.files.stat(path))?.kind !== 'directory') throw new Error('it is not a directory');
     return await claimStaging(ctx.files, path, ctx);
   } catch (cause) {
-    throw new SluiceError('OUTPUT_NOT_WRITABLE', {
-      message: `output '${path}' cannot be written`,
-      next: 'fix-the-command',
-      advice: 'choose a directory in which this user may create files',
-      cause,
-      operator: ctx.uid,
-      path,
-    });
+    throw notWritable(path, ctx, cause);
   }
+}
+
+function notWritable(path: string, ctx: SinkContext, cause: unknown): SluiceError {
+  return new SluiceError('OUTPUT_NOT_WRITABLE', {
+    message: `output '${path}' cannot be written`,
+    next: 'fix-the-command',
+    advice: 'choose a directory in which this user may create files',
+    cause,
+    operator: ctx.uid,
+    path,
+  });
 }
 
 /** The staging directory goes with the job that needed it, unless something still lies in it. */

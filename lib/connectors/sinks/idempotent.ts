@@ -4,7 +4,7 @@
 //   I2  Rows that could not be written are never passed over: after the last attempt every later call fails too, so no checkpoint promises them.
 
 import { checkFunction, checkOptions } from '../../api/option-checks.ts';
-import type { Prepared, Sink, SinkContext, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { Prepared, Sink, SinkContext, SinkWriter } from '../../api/sink.ts';
 import { batchRecordsMax, type RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Origins } from '../../core/origins.ts';
@@ -44,6 +44,8 @@ const pauseMs = 100;
  * `write` that throws or rejects is called again with the same rows, after 100 ms and then after pauses that double; the sixth failure fails the
  * attempt, and the restart strategy decides what comes next. A checkpoint completes only when everything before it has been written.
  *
+ * In the invocation runtime the rows of each committed entry are written by themselves, between an `open` and a `close`.
+ *
  * Ids change when the uids or the edges between the source and this sink do, and by what follows the clock. Copies of one record that
  * `broadcast` makes have one id. A source that cannot be read again (a socket) gives its records new ids after a restart.
  *
@@ -57,13 +59,25 @@ export function idempotentSink<T>(o: IdempotentSinkOptions<T>): Sink<T> {
     needsRowIdentity: true,
     recover: () => undefined,
     createWriter: (ctx) => new IdempotentWriter(o as IdempotentSinkOptions<unknown>, ctx),
+    detached: { kind: 'immediate', write: (ctx, rows) => writeAlone(o as IdempotentSinkOptions<unknown>, ctx, rows) },
     ...(o.open === undefined ? {} : { open: o.open }),
   };
 }
 
+/** The rows of one entry, by a writer of their own: whatever delivers the entry again writes them again. */
+async function writeAlone(o: IdempotentSinkOptions<unknown>, ctx: SinkContext, rows: RecordBatch): Promise<void> {
+  const writer = new IdempotentWriter(o, ctx);
+  try {
+    await writer.open();
+    await writer.write(rows);
+  } finally {
+    await writer.close();
+  }
+}
+
 class IdempotentWriter implements SinkWriter {
   readonly #options: IdempotentSinkOptions<unknown>;
-  readonly #ctx: SinkWriterContext;
+  readonly #ctx: SinkContext;
   #waiting: IdentifiedRow<unknown>[] = [];
   /** Until everything handed over is written; stays rejected after a failure (I2). */
   #writing: Promise<void> | undefined;
@@ -71,7 +85,7 @@ class IdempotentWriter implements SinkWriter {
   #isOpen = false;
   #isDiscarded = false;
 
-  constructor(options: IdempotentSinkOptions<unknown>, ctx: SinkWriterContext) {
+  constructor(options: IdempotentSinkOptions<unknown>, ctx: SinkContext) {
     this.#options = options;
     this.#ctx = ctx;
   }

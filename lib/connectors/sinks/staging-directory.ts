@@ -25,7 +25,8 @@ export function stagingPath(output: string, ctx: Pick<SinkContext, 'job' | 'uid'
   return join(output, `${stagingPrefix(ctx)}${ctx.generation}`);
 }
 
-function stagingPrefix(ctx: Pick<SinkContext, 'job' | 'uid'>): string {
+/** Begins the names of all directories that a sink of a job makes inside an output. */
+export function stagingPrefix(ctx: Pick<SinkContext, 'job' | 'uid'>): string {
   return `.sluice-${safeName(ctx.job)}-${safeName(ctx.uid).replaceAll('-', '%2D')}-`; // the last hyphen but one separates job and uid
 }
 

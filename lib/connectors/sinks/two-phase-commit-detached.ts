@@ -33,8 +33,8 @@ async function write<I, Txn>(sink: TwoPhaseCommitSink<I, Txn>, t: DetachedTransa
 }
 
 async function whileOpen<I, Txn, R>(sink: TwoPhaseCommitSink<I, Txn>, ctx: DetachedContext, work: () => R | Promise<R>): Promise<R> {
-  await sink.open?.(ctx);
   try {
+    await sink.open?.(ctx);
     return await work();
   } finally {
     await sink.close?.();

@@ -1,4 +1,4 @@
-import type { Prepared, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
+import type { DetachedSink, Prepared, Sink, SinkContext, SinkRecovery, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import type { RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
 
@@ -53,6 +53,16 @@ export abstract class GenericWriteAheadSink<I> implements Sink<I> {
     }
   }
 
+  /** Used by the runtime: the rows stay with it until `sendValues` has taken them, on an object opened for this purpose. */
+  get detached(): DetachedSink<I> {
+    return {
+      kind: 'transactional',
+      prepare: () => undefined,
+      commit: (ctx, { checkpoint, timestamp, rows }) => sendAlone(this, ctx, { checkpoint, timestamp, rows }),
+      abort: () => undefined,
+    };
+  }
+
   /** Called by the runtime. */
   createWriter(ctx: SinkWriterContext): SinkWriter {
     return new WriteAheadWriter<I>(this, ctx);
@@ -68,6 +78,15 @@ async function send<I>(sink: GenericWriteAheadSink<I>, logged: LoggedRows, uid: 
     operator: uid,
     checkpoint: logged.checkpoint,
   });
+}
+
+async function sendAlone<I>(sink: GenericWriteAheadSink<I>, ctx: SinkContext, logged: LoggedRows): Promise<void> {
+  try {
+    await sink.open?.(ctx);
+    await send(sink, logged, ctx.uid);
+  } finally {
+    await sink.close?.();
+  }
 }
 
 class WriteAheadWriter<I> implements SinkWriter {
