@@ -60,7 +60,7 @@ export async function prepareAtTarget({ transaction, sink, objects, context, row
 }
 
 /** What the sink saw of its target before the first transaction of this run. */
-async function startOnce(sink: TransactionalSink, objects: ObjectStore, context: DetachedContext): Promise<unknown> {
+export async function startOnce(sink: TransactionalSink, objects: ObjectStore, context: DetachedContext): Promise<unknown> {
   if (sink.start === undefined) return undefined;
   const name = startName(context.uid);
   const known = await objects.get(name);

@@ -1,0 +1,45 @@
+// Transactions for a person who looks after a job: what is promised to targets and not known to be settled.
+
+import type { PendingTransaction } from '../entry.ts';
+import type { JobItem } from '../job-item.ts';
+import type { InvocationPorts } from '../ports.ts';
+import { readRing } from '../ring.ts';
+import { transactionName } from './transaction-names.ts';
+import { readDecision, readRecord } from './transaction-records.ts';
+import { readRows } from './transaction-rows.ts';
+
+export interface ListedTransaction {
+  /** What a person calls it by. */
+  readonly name: string;
+  readonly sink: string;
+  readonly subtask: string;
+  /** The checkpoint that promises it; it is committed when this one or a later one has completed. */
+  readonly checkpoint: number;
+  /** Number of rows; `undefined` when our copy is gone. */
+  readonly rows: number | undefined;
+  /** `written`: the rows are kept, and the target may not have them yet. `committed` ones are listed until their subtask has heard of it. */
+  readonly state: 'written' | 'prepared' | 'committed' | 'aborted';
+  /** For the settler. */
+  readonly transaction: PendingTransaction;
+}
+
+/** In order of subtask as the job item has them, oldest first: the order in which they have to be committed. */
+export async function listTransactions(
+  ports: Pick<InvocationPorts, 'changelog' | 'objects'>,
+  item: Pick<JobItem, 'owners' | 'generation' | 'ringSlots'>,
+): Promise<readonly ListedTransaction[]> {
+  const listed: ListedTransaction[] = [];
+  for (const { subtask } of item.owners) {
+    const view = await readRing(ports.changelog, { generation: item.generation, subtask }, item.ringSlots);
+    if (view === undefined || view === 'closed') continue;
+    for (const t of view.head.transactions) listed.push(await listedOf(ports, t));
+  }
+  return listed;
+}
+
+async function listedOf({ objects }: Pick<InvocationPorts, 'objects'>, t: PendingTransaction): Promise<ListedTransaction> {
+  const decision = await readDecision(objects, t);
+  const state = decision ?? ((await readRecord(objects, t)) === undefined ? 'written' : 'prepared');
+  const rows = (await readRows(objects, t))?.length;
+  return { name: transactionName(t), sink: t.sink, subtask: t.subtask, checkpoint: t.under, rows, state, transaction: t };
+}
