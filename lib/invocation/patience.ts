@@ -27,8 +27,10 @@ import { addressKey, messageBytes } from './request-limits.ts';
 export interface Patience {
   readonly clock: Clock;
   readonly random: Random;
-  /** Times that one request is asked, or that a batch is asked without anything of it being done. Default 5. */
+  /** Times that one request is asked. Default 5. */
   readonly triesMax?: number | undefined;
+  /** Calls in a row that leave everything undone, after which the rest of a batch is given up. Default 8. */
+  readonly idleCallsMax?: number | undefined;
   /** Longest wait before the second try, ms. Default 50. */
   readonly firstDelayMs?: number | undefined;
   /** Longest wait, ms. Default 2,000. */
@@ -36,6 +38,7 @@ export interface Patience {
 }
 
 export const triesMaxDefault = 5;
+export const idleCallsMaxDefault = 8;
 export const firstDelayMsDefault = 50;
 export const delayMsMaxDefault = 2_000;
 
@@ -163,7 +166,7 @@ function firstBatch(messages: readonly OutgoingMessage[]): readonly OutgoingMess
   return messages.slice(0, count);
 }
 
-/** Counts the rounds of a batch in which nothing moved, and waits after those that left something. */
+/** Counts the calls in a row in which nothing of a batch was done, and waits after those that left something. */
 class Rounds {
   readonly #patience: Patience;
   readonly #what: string;
@@ -181,7 +184,7 @@ class Rounds {
     this.#done += p.asked - p.left;
     this.#idle = p.left < p.asked ? 0 : this.#idle + 1;
     if (p.left === 0) return;
-    if (this.#idle >= (this.#patience.triesMax ?? triesMaxDefault)) {
+    if (this.#idle >= (this.#patience.idleCallsMax ?? idleCallsMaxDefault)) {
       throw new SluiceError('STORE_THROTTLED', {
         message: `${this.#done} of ${this.#all} ${this.#what} are done; the store left the rest undone ${this.#idle} times in a row`,
         next: 'retry-invocation',
