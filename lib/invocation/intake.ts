@@ -11,7 +11,7 @@ import { noWatermark } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { Exchange } from '../graph/plan.ts';
 import { WatermarkValve } from '../runtime/watermarks.ts';
-import { barrierAfter, completeBarrier, isBarrierNew, settledBarrier, topBarrier } from './alignment.ts';
+import { completeBarrier, isBarrierNew, settledBarrier, topBarrier } from './alignment.ts';
 import { type ChannelProgress, type EntryHead, type HeldMessage, nextEpoch } from './entry.ts';
 import type { ChannelElement, ChannelMessage } from './message.ts';
 
@@ -84,7 +84,7 @@ export class Intake {
   readonly #channels: OpenChannel[];
   readonly #valve: WatermarkValve;
   #waiting: readonly WaitingMessage[];
-  #epoch: number;
+  readonly #epoch: number;
   #abortedThrough: number;
 
   constructor(options: IntakeOptions) {
@@ -150,13 +150,6 @@ export class Intake {
     this.hasChanged = true;
     this.#abortedThrough = checkpoint;
     this.#settle();
-  }
-
-  /** The entry that is being made is the barrier entry of `checkpoint`. */
-  pass(checkpoint: number): void {
-    this.hasChanged = true;
-    this.#epoch = checkpoint + 1;
-    for (const channel of this.#channels) channel.barrier = barrierAfter(channel.barrier, checkpoint);
   }
 
   parts(): IntakeParts {
