@@ -19,11 +19,11 @@ export function encodeHead(h: EntryHead): Uint8Array {
   w.writeByte(headFormat);
   w.writeByte(kinds.indexOf(h.kind));
   w.writeByte(flagsOf(h));
+  writeTime(w, h.watermark);
   names.write(h.subtask);
   w.writeString(h.writer);
   for (const n of [h.generation, h.n, h.base, h.epoch, h.flushedThrough + 1, h.lastCompleted, h.abortedThrough]) w.writeVarint(n);
-  writeTime(w, h.watermark);
-  writeList(w, h.operatorWatermarks, (t) => writeTime(w, t));
+  writeList(w, h.operatorWatermarks, (t) => writeTime(w, t, h.watermark));
   writeList(w, h.open, (n) => w.writeVarint(n));
   if (h.lastBarrier !== undefined) {
     w.writeVarint(h.lastBarrier.checkpoint);
@@ -31,7 +31,7 @@ export function encodeHead(h: EntryHead): Uint8Array {
     w.writeVarint(h.lastBarrier.flushedThrough + 1);
   }
   writeList(w, h.splits, (s) => writeSplit(w, s));
-  writeList(w, h.channels, (c) => writeChannel(w, names, c));
+  writeList(w, h.channels, (c) => writeChannel(w, names, c, h.watermark));
   writeList(w, h.held, (m) => writeHeld(w, names, m));
   writeList(w, h.sent, ([target, sequence]) => {
     names.write(target);
@@ -58,8 +58,10 @@ export function decodeHead(bytes: Uint8Array): EntryHead {
   if (flags > 63) throw r.damaged(`no head has flags ${flags}`);
   const names = new NameReader(r);
   const has = (f: number): boolean => (flags & f) !== 0;
+  const watermark = readTime(r);
   const head: EntryHead = {
     kind,
+    watermark,
     hasEnded: has(flag.hasEnded),
     subtask: names.read(),
     writer: r.readString(),
@@ -70,12 +72,11 @@ export function decodeHead(bytes: Uint8Array): EntryHead {
     flushedThrough: r.readVarint() - 1,
     lastCompleted: r.readVarint(),
     abortedThrough: r.readVarint(),
-    watermark: readTime(r),
-    operatorWatermarks: readList(r, () => readTime(r)),
+    operatorWatermarks: readList(r, () => readTime(r, watermark)),
     open: readList(r, () => r.readVarint()),
     lastBarrier: has(flag.lastBarrier) ? { checkpoint: r.readVarint(), n: r.readVarint(), flushedThrough: r.readVarint() - 1 } : undefined,
     splits: readList(r, () => readSplit(r)),
-    channels: readList(r, () => readChannel(r, names)),
+    channels: readList(r, () => readChannel(r, names, watermark)),
     held: readList(r, () => readHeld(r, names)),
     sent: readList(r, () => [names.read(), r.readVarint()] as const),
     operatorState: has(flag.operatorState)
@@ -136,16 +137,16 @@ function readSplit(r: ValueReader): SplitProgress {
 
 const channelFlag = { hasEnded: 1, isIdle: 2 } as const;
 
-function writeChannel(w: ValueWriter, names: NameWriter, c: ChannelProgress): void {
+function writeChannel(w: ValueWriter, names: NameWriter, c: ChannelProgress, watermark: number): void {
   names.write(c.sender);
   w.writeVarint(c.exchange);
   w.writeVarint(c.sequence);
   w.writeVarint(c.barrier);
   w.writeByte((c.hasEnded ? channelFlag.hasEnded : 0) | (c.isIdle ? channelFlag.isIdle : 0));
-  writeTime(w, c.watermark);
+  writeTime(w, c.watermark, watermark);
 }
 
-function readChannel(r: ValueReader, names: NameReader): ChannelProgress {
+function readChannel(r: ValueReader, names: NameReader, watermark: number): ChannelProgress {
   const sender = names.read();
   const exchange = r.readVarint();
   const sequence = r.readVarint();
@@ -153,7 +154,7 @@ function readChannel(r: ValueReader, names: NameReader): ChannelProgress {
   const flags = r.readByte();
   if (flags > 3) throw r.damaged(`no channel has flags ${flags}`);
   const hasEnded = (flags & channelFlag.hasEnded) !== 0;
-  return { sender, exchange, sequence, barrier, hasEnded, isIdle: (flags & channelFlag.isIdle) !== 0, watermark: readTime(r) };
+  return { sender, exchange, sequence, barrier, hasEnded, isIdle: (flags & channelFlag.isIdle) !== 0, watermark: readTime(r, watermark) };
 }
 
 const heldFlag = { bytes: 1, object: 2 } as const;

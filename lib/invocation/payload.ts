@@ -49,11 +49,15 @@ export class NameReader {
   }
 }
 
-const timeForm = { none: 0, final: 1, positive: 2, negative: 3, float: 4 } as const;
+const timeForm = { none: 0, final: 1, positive: 2, negative: 3, float: 4, same: 5 } as const;
 
-/** Writes a time, duration or watermark in ms: whole ones short, any other number as it is. */
-export function writeTime(writer: ValueWriter, time: number): void {
-  if (time === noWatermark) writer.writeByte(timeForm.none);
+/**
+ * Writes a time, duration or watermark in ms: whole ones short, any other number as it is.
+ * @param like  one that the reader knows already and that this one is often equal to
+ */
+export function writeTime(writer: ValueWriter, time: number, like?: number): void {
+  if (Object.is(time, like)) writer.writeByte(timeForm.same);
+  else if (time === noWatermark) writer.writeByte(timeForm.none);
   else if (time === finalWatermark) writer.writeByte(timeForm.final);
   else if (!Number.isSafeInteger(time) || Object.is(time, -0)) {
     writer.writeByte(timeForm.float);
@@ -64,7 +68,8 @@ export function writeTime(writer: ValueWriter, time: number): void {
   }
 }
 
-export function readTime(reader: ValueReader): number {
+/** @param like  the one that was given when it was written */
+export function readTime(reader: ValueReader, like?: number): number {
   const form = reader.readByte();
   switch (form) {
     case timeForm.none:
@@ -77,6 +82,9 @@ export function readTime(reader: ValueReader): number {
       return -1 - reader.readVarint();
     case timeForm.float:
       return reader.readFloat64();
+    case timeForm.same:
+      if (like !== undefined) return like;
+      throw reader.damaged('a time is like none');
     default:
       throw reader.damaged(`no time has form ${form}`);
   }
@@ -157,12 +165,19 @@ export function readBlob(reader: ValueReader, what: string): ValueReader {
 }
 
 function inflate(reader: ValueReader, packed: Uint8Array, length: number): Uint8Array {
-  let bytes: Uint8Array;
+  let inflated: Inflated;
   try {
-    bytes = inflateRawSync(packed, { maxOutputLength: length });
+    inflated = inflateRawSync(packed, { maxOutputLength: length, info: true }) as unknown as Inflated;
   } catch {
     throw reader.damaged('it cannot be inflated');
   }
-  if (bytes.length !== length) throw reader.damaged('it has another length than was written');
-  return bytes;
+  if (inflated.buffer.length !== length) throw reader.damaged('it has another length than was written');
+  if (inflated.engine.bytesWritten !== packed.length) throw reader.damaged('bytes follow what was deflated');
+  return inflated.buffer;
+}
+
+/** What `info` makes of the answer; `bytesWritten` went into the engine. */
+interface Inflated {
+  readonly buffer: Uint8Array;
+  readonly engine: { readonly bytesWritten: number };
 }
