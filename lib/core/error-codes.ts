@@ -73,6 +73,7 @@ export const errorCodes = {
   CHANGELOG_UNSTEADY: 'a changelog changed during every read of it',
   CLAIM_EXPIRED: 'the object that holds a message is gone',
   DATA_DAMAGED: 'stored bytes are not what any version writes',
+  SUBTASK_UNKNOWN: 'work was given to a subtask that can not do it',
   OBJECT_MISSING: 'an object that something committed refers to is gone',
   FORMAT_NEWER: 'stored bytes were written by a later version',
   JOB_ITEM_RESTLESS: 'the record of a job changed faster than it could be acted on',

@@ -1,0 +1,134 @@
+// Admit: may this environment work on the subtask, and from where?
+//   A1  A cache is trusted only until the next append, which proves it. A refusal, or an answer that there is nothing to do, is not put to that
+//       test: for these the cache is compared with the head of the changelog first (`isSure`).
+//   A2  The job item is read before the ring and again after it. A ring is only as good as the generation under which it was read, and what the
+//       item says of checkpoints must not be older than what the ring's last writer knew.
+//   A3  A subtask is admitted only while the job item lists it as an owner: a restore seals the rings of owners, and of nobody else.
+//   A4  What another environment appended may not be delivered yet. Whoever takes over delivers the newest entry again before it appends.
+
+import { SluiceError } from '../../core/errors.ts';
+import { type KeyGroupRange, keyGroupRange } from '../../core/key-group.ts';
+import type { Stage } from '../../graph/plan.ts';
+import { readJob } from '../coordinator/read-job.ts';
+import type { EntryHead } from '../entry.ts';
+import { unpackEntry, unpackHead } from '../entry-codec.ts';
+import type { Refusal } from '../invocation.ts';
+import type { JobItem, Owner } from '../job-item.ts';
+import { Outbox } from '../outbox.ts';
+import { type RingView, readNewer, readRing } from '../ring.ts';
+import { createSubtaskState } from '../state/subtask-state.ts';
+import type { UnitServices } from './services.ts';
+import type { WarmSubtask } from './warm-subtask.ts';
+
+export type Admission = { readonly kind: 'admitted'; readonly warm: WarmSubtask } | { readonly kind: 'refused'; readonly why: Refusal };
+
+/** Restores that may rise while one recovery reads; more means that somebody restores in a loop. */
+const readsMax = 20;
+
+const refused = (why: Refusal): Admission => ({ kind: 'refused', why });
+
+/** Reads all that is known of a subtask. */
+export async function recover(subtask: string, services: UnitServices): Promise<Admission> {
+  for (let reads = 0; reads < readsMax; reads++) {
+    const before = await jobOf(services);
+    if (before === undefined || !admitsWork(before)) return refused('not-running');
+    const ring = { generation: before.generation, subtask };
+    const view = await readRing(services.ports.changelog, ring, before.ringSlots);
+    const item = await jobOf(services);
+    if (item?.generation !== before.generation) continue;
+    const owner = item.owners.find((o) => o.subtask === subtask);
+    if (view === undefined || owner === undefined) return refused('not-an-owner');
+    if (view === 'closed' || view.head.kind === 'seal') return refused('sealed');
+    const stage = services.plan.stages[owner.stage];
+    if (stage === undefined) return refused('not-an-owner');
+    return { kind: 'admitted', warm: await recovered(view, { ring, owner, stage, item }, services) };
+  }
+  throw new SluiceError('JOB_ITEM_RESTLESS', {
+    message: `the generation of job ${services.plan.job} rose ${readsMax} times while subtask ${subtask} was recovered`,
+    next: 'try-again',
+    subtask,
+  });
+}
+
+async function recovered(
+  view: RingView,
+  facts: Pick<WarmSubtask, 'ring' | 'owner' | 'stage' | 'item'>,
+  services: UnitServices,
+): Promise<WarmSubtask> {
+  const { head } = view;
+  const { restores } = facts.item;
+  const base = services.createBase({
+    subtask: head.subtask,
+    snapshot: head.snapshot,
+    view: { generation: head.generation, restores },
+  });
+  const state = createSubtaskState({
+    subtask: head.subtask,
+    base,
+    maxParallelism: facts.stage.maxParallelism,
+    groups: groupsOf(facts.stage, facts.owner),
+  });
+  let newest;
+  for (const stored of view.above) {
+    newest = await unpackEntry(stored.bytes, services.ports.objects);
+    state.catchUp(tagOf(newest.head), newest.body.delta);
+  }
+  newest ??= await unpackEntry(view.newest.bytes, services.ports.objects);
+  return {
+    ...facts,
+    newest,
+    isDelivered: false,
+    state,
+    flushedThrough: head.flushedThrough,
+    snapshot: head.snapshot,
+    outbox: new Outbox({ plan: services.plan, owner: facts.owner, owners: facts.item.owners }),
+    waiting: undefined,
+    operatorState: undefined,
+    host: undefined,
+  };
+}
+
+/** Brings a cache up to the head. `undefined`: it is too far behind, or its ring is closed, so that recovering is cheaper or says why. */
+export async function catchUp(warm: WarmSubtask, services: UnitServices): Promise<WarmSubtask | undefined> {
+  const newer = await readNewer(services.ports.changelog, warm.ring, warm.item.ringSlots, warm.newest.head.n);
+  if (newer === 'too-far') return undefined;
+  const last = newer.at(-1);
+  if (last !== undefined && unpackHead(last.bytes).kind === 'seal') return undefined;
+  for (const stored of newer) {
+    const entry = await unpackEntry(stored.bytes, services.ports.objects);
+    warm.state.catchUp(tagOf(entry.head), entry.body.delta);
+    warm.newest = entry;
+    warm.isDelivered = false;
+    warm.host = undefined;
+    // The other writer may have materialised more than we have, or we more than it knew of.
+    warm.flushedThrough = Math.max(warm.flushedThrough, entry.head.flushedThrough);
+    warm.snapshot = entry.head.snapshot;
+  }
+  return warm;
+}
+
+export function tagOf(head: EntryHead): { generation: number; epoch: number; n: number } {
+  return { generation: head.generation, epoch: head.epoch, n: head.n };
+}
+
+/** @throws SluiceError `PLAN_CHANGED`: this code is not what the job runs */
+async function jobOf(services: UnitServices): Promise<JobItem | undefined> {
+  const job = await readJob(services.ports);
+  if (job === undefined) return undefined;
+  if (job.item.planHash === services.plan.hash) return job.item;
+  throw new SluiceError('PLAN_CHANGED', {
+    message: `job ${services.plan.job} runs the plan ${job.item.planHash}, and this code makes the plan ${services.plan.hash}`,
+    next: 'fix-the-job',
+    advice: 'run the code that the job was started with, or start the changed job from a savepoint',
+  });
+}
+
+/** Key groups whose keys may come here; behind a source that is partitioned by the key, any. */
+function groupsOf(stage: Stage, owner: Owner): KeyGroupRange {
+  if (stage.inputs.length === 0) return { first: 0, last: stage.maxParallelism - 1 };
+  return keyGroupRange(owner.index, stage.maxParallelism, stage.parallelism);
+}
+
+function admitsWork(item: JobItem): boolean {
+  return item.restoring === undefined && (item.status === 'running' || item.status === 'pausing' || item.status === 'cancelling');
+}

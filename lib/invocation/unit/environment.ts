@@ -1,0 +1,66 @@
+// An environment: a process, or a Lambda sandbox, that works on whatever subtask it is asked to. What it keeps between two invocations is a
+// cache; it has no affinity, and it may be frozen in the middle and go on later.
+
+import type { Answer, Invocation } from '../invocation.ts';
+import { takeBarrier } from './barrier.ts';
+import { takeMessages } from './messages.ts';
+import { takeRecords } from './records.ts';
+import { replay } from './replay.ts';
+import type { UnitServices } from './services.ts';
+import { Session } from './session.ts';
+import { tick } from './tick.ts';
+import type { WarmSubtask } from './warm-subtask.ts';
+
+export interface InvokeOptions {
+  /** When the invocation will be killed, ms of the clock; what is not committed some time before comes again. Default: never. */
+  readonly deadlineMs?: number;
+}
+
+/** Kept free at the end of an invocation for append and deliver. */
+const commitReserveMs = 2_000;
+
+export class Environment {
+  readonly #services: UnitServices;
+  readonly #cache = new Map<string, WarmSubtask>();
+
+  constructor(services: UnitServices) {
+    this.#services = services;
+  }
+
+  /**
+   * Carries out one unit, or several where an alignment ends in it.
+   * @returns what is committed and delivered; see `Answer`
+   * @throws what ports, sinks and user code throw; then nothing that is not in the changelog has happened, and the input comes again
+   */
+  async invoke(invocation: Invocation, o: InvokeOptions = {}): Promise<Answer> {
+    const { subtask } = invocation;
+    const warm = this.#cache.get(subtask);
+    this.#cache.delete(subtask);
+    const deadlineMs = (o.deadlineMs ?? Number.POSITIVE_INFINITY) - commitReserveMs;
+    const session = new Session(this.#services, { subtask, warm, deadlineMs });
+    const answer = await carryOut(session, invocation);
+    await session.tidy();
+    if (session.warm !== undefined) this.#cache.set(subtask, session.warm);
+    return answer;
+  }
+
+  /** Forgets everything, as a new environment would. */
+  drop(): void {
+    this.#cache.clear();
+  }
+}
+
+function carryOut(session: Session, invocation: Invocation): Promise<Answer> {
+  switch (invocation.kind) {
+    case 'records':
+      return takeRecords(session, { ...invocation, isReplay: false });
+    case 'messages':
+      return takeMessages(session, invocation);
+    case 'barrier':
+      return takeBarrier(session, invocation);
+    case 'replay':
+      return replay(session, invocation);
+    case 'tick':
+      return tick(session);
+  }
+}

@@ -1,0 +1,16 @@
+// Materialise: what is committed moves from the ring to the state table, so that its slots can be used again. Nothing waits for it but a full ring.
+
+import { headOf, versionView, type WarmSubtask } from './warm-subtask.ts';
+
+/**
+ * @returns whether everything committed so far is in the base. If not, `flushedThrough` stays where it is: a part that was stored does no harm,
+ *   and the rest is still in the ring.
+ */
+export async function materialise(warm: WarmSubtask): Promise<boolean> {
+  const through = headOf(warm).n;
+  const flushed = await warm.state.flush(versionView(warm));
+  if (flushed.kind === 'incomplete') return false;
+  warm.flushedThrough = through;
+  warm.snapshot = flushed.snapshot ?? warm.snapshot;
+  return true;
+}

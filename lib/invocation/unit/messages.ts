@@ -1,0 +1,243 @@
+// Messages of the exchange: taken in order, aligned, run, committed. One call may commit several units: what came before a barrier, the barrier,
+// and what waited behind it.
+//   M1  A message counts as done when everything that it led to is committed: the one that ends an alignment, when what it set free is.
+//   M2  The barrier entry holds nothing but the barrier, unless the run before it left nothing behind: then its positions ride along.
+//   M3  A gap, and a refusal, are told only after the cache has been compared with the head of the changelog.
+
+import { equalBytes } from '../../core/bytes.ts';
+import { SluiceError } from '../../core/errors.ts';
+import type { OperatorHost } from '../../runtime/host.ts';
+import { barrierAfter, isKnownAborted, topBarrier } from '../alignment.ts';
+import { readJob } from '../coordinator/read-job.ts';
+import type { EntryHead, HeldMessage } from '../entry.ts';
+import { Intake, type IntakeTarget, type StoredMessage, type WaitingMessage } from '../intake.ts';
+import type { Answer, Refusal } from '../invocation.ts';
+import { appendTriesMax } from '../limits.ts';
+import type { ChannelMessage } from '../message.ts';
+import { readMessage } from '../message-codec.ts';
+import { barrierProposal } from './barrier.ts';
+import { makeRoom } from './commit.ts';
+import { proposalOf } from './proposal.ts';
+import { type Ran, run } from './run.ts';
+import type { UnitServices } from './services.ts';
+import { done, refuse, type Session } from './session.ts';
+import { fireTimers } from './timers.ts';
+import type { WarmSubtask } from './warm-subtask.ts';
+
+interface Step {
+  readonly intake: Intake;
+  /** Messages, from the first, that are taken or need not be. */
+  readonly taken: number;
+  readonly stop: 'newer-generation' | 'gap' | undefined;
+  readonly hasEnded: boolean;
+  readonly hasFired: boolean;
+}
+
+interface Incoming {
+  readonly message: ChannelMessage;
+  readonly stored: StoredMessage;
+}
+
+/** @param p.isTick  look for given-up alignments and due timers too */
+export async function takeMessages(
+  session: Session,
+  p: { readonly messages: readonly Uint8Array[]; readonly isTick?: boolean },
+): Promise<Answer> {
+  const { services } = session;
+  const { messages, isTick = false } = p;
+  let incoming: readonly Incoming[] | undefined;
+  let count = 0;
+  let isSure = isTick;
+  const answer = (why: Refusal): Answer => (count > 0 ? { kind: 'partial', count, why } : refuse(why));
+  for (let tries = 0; tries < appendTriesMax; ) {
+    const admission = await session.admit(isSure);
+    if (admission.kind === 'refused') return answer(admission.why);
+    const { warm } = admission;
+    incoming ??= await Promise.all(messages.map((bytes) => received(bytes, services)));
+    if (!(await makeRoom(warm))) return answer('ring-full');
+    const due = await commitDueBarrier(session, warm);
+    if (due === 'lost') tries += 1;
+    if (due !== 'none') continue;
+    const giveUp = isTick ? await knownAborted(warm, services) : 0;
+    const waiting = await waitingOf(warm, services);
+    const left = incoming.slice(count);
+    const ran = await run(warm, services, (host) => step(host, warm, { services, waiting, incoming: left, giveUp, isTick }));
+    if (ran.kind === 'failed') throw ran.error;
+    const { intake, taken, stop } = ran.value;
+    if (stop === 'newer-generation' && !intake.hasChanged) {
+      await session.forget();
+      tries += 1;
+      if (tries === appendTriesMax) return answer('other-generation');
+      continue;
+    }
+    if (stop === 'gap' && !intake.hasChanged && !isSure) {
+      warm.state.abandonUnit();
+      isSure = true;
+      continue;
+    }
+    if (!intake.hasChanged && !ran.value.hasFired) {
+      warm.state.abandonUnit();
+      count += taken;
+      return count === messages.length ? done : answer('gap');
+    }
+    const outcome = await commitStep(session, warm, ran);
+    if (outcome === 'lost') {
+      tries += 1;
+      continue;
+    }
+    if (intake.dueBarrier === undefined && !intake.hasReleasable) count += taken;
+    if (stop === undefined && count === messages.length && intake.dueBarrier === undefined) return done;
+  }
+  return answer('contended');
+}
+
+function step(
+  host: OperatorHost,
+  warm: WarmSubtask,
+  p: {
+    readonly services: UnitServices;
+    readonly waiting: readonly WaitingMessage[];
+    readonly incoming: readonly Incoming[];
+    readonly giveUp: number;
+    readonly isTick: boolean;
+  },
+): Step {
+  const { head } = warm.newest;
+  const intake = new Intake({
+    head,
+    waiting: p.waiting,
+    inputs: warm.stage.inputs,
+    isAligned: p.services.mode === 'EXACTLY_ONCE',
+  });
+  const to: IntakeTarget = {
+    records: (batch, input) => host.process(batch, input),
+    watermark: (timestamp) => {
+      while (!host.advanceWatermark(timestamp));
+    },
+    idle: () => host.broadcast({ kind: 'idle' }),
+  };
+  const hasFired = p.isTick && fireTimers(host, p.services.clock.now());
+  if (p.giveUp > 0) intake.giveUp(p.giveUp);
+  const release = (): void => {
+    while (intake.dueBarrier === undefined && intake.release(to));
+  };
+  release();
+  let taken = 0;
+  let stop: Step['stop'];
+  for (const { message, stored } of p.incoming) {
+    if (intake.dueBarrier !== undefined) break;
+    const verdict = intake.offer(message, stored, to);
+    if (verdict === 'newer-generation') stop = verdict;
+    if (verdict === 'gap' || verdict === 'unknown-channel') stop = 'gap';
+    if (stop !== undefined) break;
+    taken += 1;
+    release();
+  }
+  const hasEnded = !head.hasEnded && intake.dueBarrier === undefined && intake.hasEnded;
+  if (hasEnded) host.broadcast({ kind: 'end' });
+  return { intake, taken, stop, hasEnded, hasFired };
+}
+
+async function commitStep(session: Session, warm: WarmSubtask, ran: Ran<Step>): Promise<'committed' | 'lost'> {
+  const { services } = session;
+  const { intake, hasEnded } = ran.value;
+  const { channels, held, abortedThrough, watermark } = intake.parts();
+  const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
+  const spilled = await spill(held, warm, services);
+  const head = { channels, held: spilled, abortedThrough, watermark, sent, ...(hasEnded ? { hasEnded } : {}) };
+  const dueBarrier = intake.dueBarrier;
+  if (dueBarrier !== undefined && leftNothing(ran, warm, watermark)) {
+    warm.state.abandonUnit();
+    return commitBarrier(session, warm, { checkpoint: dueBarrier, head: { ...head, held: spilled } });
+  }
+  return session.commit(warm, await proposalOf(warm, ran, { head, messages, services }));
+}
+
+function leftNothing(
+  { effects, delta, rows, operatorState, operatorStateBefore }: Ran<Step>,
+  warm: WarmSubtask,
+  watermark: number,
+): boolean {
+  const isQuiet = effects.emissions.length === 0 && rows.length === 0 && isSame(operatorState, operatorStateBefore);
+  return isQuiet && delta.writes.length === 0 && delta.timers.length === 0 && watermark === warm.newest.head.watermark;
+}
+
+function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
+  return a === undefined || b === undefined ? a === b : equalBytes(a, b);
+}
+
+/** A barrier that the newest entry says is complete: whoever took its last message may have died before it appended the barrier entry. */
+async function commitDueBarrier(session: Session, warm: WarmSubtask): Promise<'none' | 'committed' | 'lost'> {
+  const { head } = warm.newest;
+  if (head.channels.length === 0) return 'none';
+  const intake = new Intake({ head, waiting: [], inputs: warm.stage.inputs, isAligned: session.services.mode === 'EXACTLY_ONCE' });
+  const { dueBarrier } = intake;
+  if (dueBarrier === undefined) return 'none';
+  const { abortedThrough, watermark, channels, held } = head;
+  return commitBarrier(session, warm, { checkpoint: dueBarrier, head: { channels, held, abortedThrough, watermark } });
+}
+
+async function commitBarrier(
+  session: Session,
+  warm: WarmSubtask,
+  p: { readonly checkpoint: number; readonly head: Pick<EntryHead, 'channels' | 'held' | 'abortedThrough' | 'watermark'> },
+): Promise<'committed' | 'lost'> {
+  const proposal = await barrierProposal(warm, p.checkpoint, session.services);
+  const channels = p.head.channels.map((channel) => ({ ...channel, barrier: barrierAfter(channel.barrier, p.checkpoint) }));
+  return session.commit(warm, { ...proposal, head: { ...p.head, ...proposal.head, channels } });
+}
+
+async function received(bytes: Uint8Array, services: UnitServices): Promise<Incoming> {
+  return { message: await readMessage(bytes, services.ports.objects), stored: { bytes, object: undefined } };
+}
+
+/** What waits, in memory. Objects are read once for each list that an entry keeps. */
+async function waitingOf(warm: WarmSubtask, services: UnitServices): Promise<readonly WaitingMessage[]> {
+  const { held } = warm.newest.head;
+  if (warm.waiting?.held === held) return warm.waiting.messages;
+  const messages = await Promise.all(held.map((one) => readHeld(one, services)));
+  warm.waiting = { held, messages };
+  return messages;
+}
+
+async function readHeld({ bytes, object }: HeldMessage, services: UnitServices): Promise<WaitingMessage> {
+  const { objects } = services.ports;
+  const raw = object === undefined ? bytes : await objects.get(object);
+  if (raw === undefined) throw heldMissing(object);
+  return { message: await readMessage(raw, objects), stored: { bytes, object } };
+}
+
+/** Moves waiting messages to the object store when they are too much for every entry to carry. */
+async function spill(held: readonly HeldMessage[], warm: WarmSubtask, services: UnitServices): Promise<readonly HeldMessage[]> {
+  const inline = held.reduce((sum, { bytes }) => sum + (bytes?.length ?? 0), 0);
+  if (inline <= services.limits.heldBytesMax) return held;
+  const { generation, subtask } = warm.newest.head;
+  const spilled: HeldMessage[] = [];
+  for (const message of held) {
+    const { sender, exchange, bytes } = message;
+    if (bytes === undefined) {
+      spilled.push(message);
+      continue;
+    }
+    const object = `held/${generation}/${subtask}/${exchange}/${sender}/${warm.newest.head.n + 1}-${services.newWriter()}`;
+    await services.ports.objects.putIfAbsent(object, bytes);
+    spilled.push({ sender, exchange, bytes: undefined, object });
+  }
+  return spilled;
+}
+
+function heldMissing(object: string | undefined): SluiceError {
+  return new SluiceError('OBJECT_MISSING', {
+    message: `a message that waits for a barrier is gone: object ${object} does not exist`,
+    next: 'repair-state',
+  });
+}
+
+/** A number that the job item does not know yet is not aborted. */
+async function knownAborted(warm: WarmSubtask, services: UnitServices): Promise<number> {
+  const { head } = warm.newest;
+  const awaited = topBarrier(head.channels);
+  if (awaited === 0) return 0;
+  const job = await readJob(services.ports);
+  return job !== undefined && isKnownAborted(awaited, head.generation, job.item) ? awaited : 0;
+}

@@ -1,0 +1,35 @@
+// A replay reads what a sealed parent had read already, from the subtask's own position on: what its caller knows may be a generation old.
+// It is over when a call finds nothing left after the newest entry has been delivered, not when a log shows the position.
+
+import type { SplitProgress } from '../entry.ts';
+import { type EventPart, readRecords } from '../event-records.ts';
+import type { Answer, Invocation } from '../invocation.ts';
+import { isReplayDue } from '../source-intake.ts';
+import { takeRecords } from './records.ts';
+import type { UnitServices } from './services.ts';
+import { done, refuse, type Session } from './session.ts';
+import type { WarmSubtask } from './warm-subtask.ts';
+
+export async function replay(session: Session, invocation: Extract<Invocation, { kind: 'replay' }>): Promise<Answer> {
+  const admission = await session.admit(true);
+  if (admission.kind === 'refused') return refuse(admission.why);
+  const { warm } = admission;
+  if (warm.ring.generation !== invocation.generation) return refuse('other-generation');
+  const progress = warm.newest.head.splits.find(isReplayDue);
+  if (progress === undefined) return done;
+  const { records, isLast } = await readOn(warm, progress, invocation.recordsMax, session.services);
+  const answer = await takeRecords(session, { subtask: session.subtask, split: progress.ordinal, records, isLast, isReplay: true });
+  // Not over yet: the next call reads on, or finds that nothing is left.
+  return answer.kind === 'done' ? { kind: 'partial', count: records.length, why: 'replay-first' } : answer;
+}
+
+async function readOn(warm: WarmSubtask, progress: SplitProgress, recordsMax: number, services: UnitServices): Promise<EventPart> {
+  const { position: from, malformed, split, replayUntil } = progress;
+  const context = services.sourceContext(warm.stage.operators[0]!.uid);
+  const reader = services.openSplit({ stage: warm.stage, split, from, context });
+  try {
+    return await readRecords(reader, { recordsMax: Math.min(recordsMax, replayUntil - (from?.index ?? 0)), malformed });
+  } finally {
+    await reader.close();
+  }
+}

@@ -1,0 +1,55 @@
+// What the six verbs of a unit are given.
+
+import type { CheckpointMode } from '../../api/options.ts';
+import type { DetachedContext, Sink } from '../../api/sink.ts';
+import type { SourceContext, SplitPosition, SplitReader } from '../../api/source.ts';
+import type { Clock, Random } from '../../core/ports.ts';
+import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
+import type { SplitProgress } from '../entry.ts';
+import type { Owner } from '../job-item.ts';
+import type { Patience } from '../patience.ts';
+import type { InvocationPorts } from '../ports.ts';
+import type { VersionView } from '../state/contract.ts';
+import type { StateBase } from '../state/subtask-state.ts';
+
+export interface UnitLimits {
+  /** Entry bodies above this go to the object store. */
+  readonly inlineBytesMax: number;
+  readonly messageBytesMax: number;
+  readonly heldBytesMax: number;
+  readonly inlineOperatorStateBytesMax: number;
+  /** Tries of a record before it becomes a dead letter. */
+  readonly attemptsMax: number;
+  /** Materialise when this many slots or fewer are left. */
+  readonly flushBelowSlots: number;
+}
+
+export interface BaseRequest {
+  readonly subtask: string;
+  /** What the newest entry names. */
+  readonly snapshot: string | undefined;
+  readonly view: Pick<VersionView, 'generation' | 'restores'>;
+}
+
+export interface UnitServices {
+  readonly plan: Plan;
+  readonly mode: CheckpointMode;
+  readonly ports: InvocationPorts;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly limits: UnitLimits;
+  /** Unique in the life of the job: names an attempt to append. */
+  readonly newWriter: () => string;
+  readonly patience: Patience;
+  readonly createBase: (p: BaseRequest) => StateBase;
+  /** Whether rows of a sink are written when they are committed; the others wait for a barrier. */
+  readonly isImmediate: (operator: PlannedOperator) => boolean;
+  readonly sinkContext: (operator: PlannedOperator, owner: Owner, stage: Stage, generation: number) => DetachedContext;
+  readonly openSplit: (p: {
+    readonly stage: Stage;
+    readonly split: SplitProgress['split'];
+    readonly from: SplitPosition | undefined;
+    readonly context: SourceContext;
+  }) => SplitReader<unknown>;
+  readonly sourceContext: (uid: string) => SourceContext;
+}

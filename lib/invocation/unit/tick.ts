@@ -1,0 +1,31 @@
+// A tick moves on what no input does: timers of processing time, alignments that were given up, a tail that nobody delivered.
+
+import type { Answer } from '../invocation.ts';
+import { appendTriesMax } from '../limits.ts';
+import { makeRoom } from './commit.ts';
+import { takeMessages } from './messages.ts';
+import { proposalOf } from './proposal.ts';
+import { run } from './run.ts';
+import { done, refuse, type Session } from './session.ts';
+import { fireTimers } from './timers.ts';
+
+export async function tick(session: Session): Promise<Answer> {
+  const { services } = session;
+  for (let tries = 0; tries < appendTriesMax; tries++) {
+    const admission = await session.admit(true);
+    if (admission.kind === 'refused') return refuse(admission.why);
+    const { warm } = admission;
+    if (warm.stage.inputs.length > 0) return takeMessages(session, { messages: [], isTick: true });
+    if (!(await makeRoom(warm))) return refuse('ring-full');
+    const ran = await run(warm, services, (host) => fireTimers(host, services.clock.now()));
+    if (ran.kind === 'failed') throw ran.error;
+    if (!ran.value) {
+      warm.state.abandonUnit();
+      return done;
+    }
+    const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
+    const proposal = await proposalOf(warm, ran, { head: { sent }, messages, services });
+    if ((await session.commit(warm, proposal)) === 'committed') return done;
+  }
+  return refuse('contended');
+}

@@ -1,0 +1,62 @@
+// What an environment remembers of a subtask between two invocations. It is a cache: every statement in it is put to the test by the next append.
+
+import type { Stage } from '../../graph/plan.ts';
+import type { OperatorHost } from '../../runtime/host.ts';
+import type { Entry, EntryHead } from '../entry.ts';
+import { nextEpoch } from '../entry.ts';
+import type { WaitingMessage } from '../intake.ts';
+import type { JobItem, Owner } from '../job-item.ts';
+import type { Outbox } from '../outbox.ts';
+import type { RingAddress } from '../ports.ts';
+import type { SubtaskState, VersionView } from '../state/contract.ts';
+
+export interface WarmSubtask {
+  readonly ring: RingAddress;
+  readonly owner: Owner;
+  readonly stage: Stage;
+  /** The job item as it was last read. */
+  item: JobItem;
+  /** The newest entry that this environment knows. */
+  newest: Entry;
+  /** Whether everything that the newest entry wants from the outside is known to have happened. */
+  isDelivered: boolean;
+  readonly state: SubtaskState;
+  readonly outbox: Outbox;
+  /** The messages of `held`, read. */
+  waiting: { readonly held: EntryHead['held']; readonly messages: readonly WaitingMessage[] } | undefined;
+  /** What the next entry says of it; ahead of `newest.head` after a materialise. */
+  flushedThrough: number;
+  snapshot: string | undefined;
+  /** The last large operator state that was stored or read here. */
+  operatorState: { readonly object: string; readonly bytes: Uint8Array } | undefined;
+  /** Operators as `newest` left them; made again when it is not known that they are. */
+  host: OperatorHost | undefined;
+}
+
+export function headOf(warm: WarmSubtask): EntryHead {
+  return warm.newest.head;
+}
+
+/**
+ * Restore points come from the job item as well as from the barriers passed: what replaced another subtask never saw the barriers that its
+ * parents passed, and the item may not name a checkpoint yet whose barrier has come.
+ */
+export function versionView(warm: WarmSubtask): VersionView {
+  const { item } = warm;
+  const head = headOf(warm);
+  const own = head.kind === 'barrier' ? [...head.open, head.epoch] : head.open;
+  const points = [...item.completed.map((c) => c.checkpoint), ...item.open.map((o) => o.checkpoint), ...own];
+  return { generation: head.generation, restores: item.restores, points: [...new Set(points)], epoch: nextEpoch(head) };
+}
+
+export function newestCompleted(item: JobItem): number {
+  return item.completed.at(-1)?.checkpoint ?? 0;
+}
+
+/** Barriers of which neither completion nor a later completion is known: a slow acknowledgement may still complete their checkpoints. */
+export function openBarriers(warm: WarmSubtask): readonly number[] {
+  const head = headOf(warm);
+  const over = Math.max(newestCompleted(warm.item), head.lastCompleted);
+  const passed = head.kind === 'barrier' ? [...head.open, head.epoch] : head.open;
+  return [...new Set(passed)].filter((barrier) => barrier > over);
+}
