@@ -10,7 +10,7 @@ import { SluiceError } from '../../core/errors.ts';
 import { type KeyGroupRange, keyGroupRange } from '../../core/key-group.ts';
 import type { Stage } from '../../graph/plan.ts';
 import { readJob } from '../coordinator/read-job.ts';
-import type { EntryHead } from '../entry.ts';
+import type { Entry, EntryHead } from '../entry.ts';
 import { unpackEntry, unpackHead } from '../entry-codec.ts';
 import type { Refusal } from '../invocation.ts';
 import type { JobItem, Owner } from '../job-item.ts';
@@ -68,7 +68,7 @@ async function recovered(
     maxParallelism: facts.stage.maxParallelism,
     groups: groupsOf(facts.stage, facts.owner),
   });
-  let newest;
+  let newest: Entry | undefined;
   for (const stored of view.above) {
     newest = await unpackEntry(stored.bytes, services.ports.objects);
     state.catchUp(tagOf(newest.head), newest.body.delta);

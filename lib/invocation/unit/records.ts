@@ -16,7 +16,6 @@ import { SourceIntake, type SourceTarget, type SplitEvent, type Taken } from '..
 import { makeRoom } from './commit.ts';
 import { proposalOf } from './proposal.ts';
 import { run } from './run.ts';
-import type { UnitServices } from './services.ts';
 import { done, refuse, type Session } from './session.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 

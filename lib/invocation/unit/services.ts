@@ -1,7 +1,7 @@
 // What the six verbs of a unit are given.
 
 import type { CheckpointMode } from '../../api/options.ts';
-import type { DetachedContext, Sink } from '../../api/sink.ts';
+import type { DetachedContext } from '../../api/sink.ts';
 import type { SourceContext, SplitPosition, SplitReader } from '../../api/source.ts';
 import type { Clock, Random } from '../../core/ports.ts';
 import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
