@@ -113,14 +113,15 @@ export abstract class KeyedOperator extends Operator {
   constructor(environment: OperatorEnvironment, f: object & { readonly state?: StateShape }) {
     super(environment);
     this.#function = f;
+    const { onTimer } = f as { onTimer?: OnTimer };
     this.backend = environment.createKeyedState({
       shape: f.state ?? {},
       operator: environment.uid,
       maxParallelism: environment.maxParallelism,
+      hasTimers: onTimer !== undefined,
     });
     this.lifecycle = new FunctionLifecycle(f, environment);
     this.context = new KeyedOperatorContext(this, {});
-    const { onTimer } = f as { onTimer?: OnTimer };
     this.#onTimer = onTimer?.bind(f);
   }
 
@@ -164,16 +165,19 @@ export abstract class KeyedOperator extends Operator {
     backend.resolve(keys, count, slots);
     output.begin(timestamps !== undefined, count);
     let i = 0;
-    try {
-      for (; i < count; i++) {
-        backend.select(slots[i] as number);
-        if (timestamps !== undefined) output.timestamp = timestamps[i] as number;
-        const result: unknown = element.call(f, values[i], context, output as never);
-        if (result !== undefined) refusePromise(result);
+    do {
+      try {
+        for (; i < count; i++) {
+          backend.select(slots[i] as number);
+          if (timestamps !== undefined) output.timestamp = timestamps[i] as number;
+          const result: unknown = element.call(f, values[i], context, output as never);
+          if (result !== undefined) refusePromise(result);
+        }
+      } catch (error) {
+        if (backend.isSuspended !== true) throw userError(error, this.environment, method, values[i], keyValue(keys[i] as StateKey));
+        i += 1; // the other records tell what else is missing
       }
-    } catch (error) {
-      throw userError(error, this.environment, method, values[i], keyValue(keys[i] as StateKey));
-    }
+    } while (i < count);
     backend.endBatch();
   }
 
@@ -194,17 +198,17 @@ export abstract class KeyedOperator extends Operator {
     output.begin(true);
     let timer = timers.takeDue(now);
     for (let fired = 0; timer !== undefined; timer = timers.takeDue(now)) {
-      backend.selectKey(timer.key);
       // What a processing-time timer emits happened at no event time.
       output.timestamp = domain === 'event' ? timer.time : noTimestamp;
       context.timeDomain = domain;
       context.firingAt = timer.time;
       if (origins !== undefined) origins.beginTimer(this.environment.uid, domain, timer);
       try {
+        backend.selectKey(timer.key);
         const result: unknown = this.#onTimer?.(timer.time, context, output);
         if (result !== undefined) refusePromise(result);
       } catch (error) {
-        throw userError(error, this.environment, 'onTimer', timer.time, keyValue(timer.key));
+        if (backend.isSuspended !== true) throw userError(error, this.environment, 'onTimer', timer.time, keyValue(timer.key));
       }
       fired += 1;
       if (fired === max) break;

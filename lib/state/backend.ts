@@ -25,6 +25,11 @@ export interface KeyedStateBackend {
   /** The handles by property name of the declaration. */
   readonly handles: Readonly<Record<string, unknown>>;
   readonly timers: Timers;
+  /**
+   * Something that is not in memory was touched: what this run does counts for nothing, errors included, and goes on only to learn what else is
+   * missing. Absent where all state is in memory.
+   */
+  readonly isSuspended?: boolean;
   /** Finds or makes the slot of each key. `slots` has room for `count`. */
   resolve(keys: readonly StateKey[], count: number, slots: Int32Array): void;
   select(slot: number): void;
@@ -42,6 +47,8 @@ export interface KeyedStateRequest {
   readonly shape: StateShape;
   readonly operator: string;
   readonly maxParallelism: number;
+  /** False when the operator can not have timers; absent: it may. */
+  readonly hasTimers?: boolean;
 }
 
 export type KeyedStateFactory = (request: KeyedStateRequest) => KeyedStateBackend;

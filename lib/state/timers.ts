@@ -51,6 +51,10 @@ export class TimerIndex {
     this.#timers.delete(sortableTime(time) + encodedOf(key));
   }
 
+  find(time: number, key: StateKey): Timer | undefined {
+    return this.#timers.get(sortableTime(time) + encodedOf(key));
+  }
+
   /** The time of the earliest timer. */
   next(): number | undefined {
     return this.#timers.firstValue()?.time;

@@ -6,7 +6,7 @@
 //   H2  Before the first write to a slot since a snapshot began, `touch` captures its cells for every snapshot that has not passed it yet.
 //   H3  A slot whose cells are all empty is freed at `endBatch`, never inside a batch; a reused slot counts as written.
 
-import type { StateShape } from '../../api/state.ts';
+import type { StateDeclaration, StateShape } from '../../api/state.ts';
 import type { KeyGroupSnapshot, StateInfo } from '../../checkpoint/snapshot.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { keyOfEncoded, type StateKey } from '../../core/key-codec.ts';
@@ -37,13 +37,16 @@ export interface Column {
   readonly migrate: ((old: unknown, from: number) => unknown) | undefined;
 }
 
+/** Makes the handle of a map state; for backends whose maps are not always whole in memory. */
+export type MapHandleFactory = (store: SlotStore, info: StateInfo, cells: unknown[], place: string) => unknown;
+
 export class HeapState implements KeyedStateBackend, SlotStore {
   current = 0;
   isWatched = false;
   version = 1;
   versions: Int32Array = new Int32Array(1024);
   readonly states: readonly StateInfo[];
-  readonly handles: Readonly<Record<string, unknown>>;
+  handles: Readonly<Record<string, unknown>>;
   readonly timers: Timers = newTimers();
   readonly operator: string;
   readonly maxParallelism: number;
@@ -55,14 +58,32 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   readonly #free: number[] = [];
   readonly #maybeEmpty: number[] = [];
   readonly #running = new Set<HeapSnapshot>();
+  readonly #makeMap: MapHandleFactory;
+  /** Writes are told also while no snapshot runs. */
+  protected isAlwaysWatched = false;
 
-  constructor(request: KeyedStateRequest) {
+  constructor(request: KeyedStateRequest, makeMap: MapHandleFactory = heapMap) {
     this.operator = request.operator;
     this.maxParallelism = request.maxParallelism;
-    const { columns, handles } = declare(this, request.shape, request.operator);
-    this.columns = columns;
-    this.states = columns.map((column) => column.info);
-    this.handles = handles;
+    this.#makeMap = makeMap;
+    this.columns = Object.entries(request.shape).map(([property, descriptor]) => columnOf(property, descriptor));
+    this.states = this.columns.map((column) => column.info);
+    this.handles = this.#declare(request.shape);
+  }
+
+  /** Makes new handles on the same cells, for operators that were built anew. The states are the same. */
+  protected redeclare(shape: StateShape): void {
+    this.handles = this.#declare(shape);
+  }
+
+  #declare(shape: StateShape): Record<string, unknown> {
+    const handles: Record<string, unknown> = {};
+    for (const [index, [property, descriptor]] of Object.entries(shape).entries()) {
+      const { info, cells } = this.columns[index] as Column;
+      const place = `state ${info.name} of ${this.operator}`;
+      handles[property] = descriptor.kind === 'map' ? this.#makeMap(this, info, cells, place) : handleOf(this, descriptor, cells, place);
+    }
+    return handles;
   }
 
   resolve(keys: readonly StateKey[], count: number, slots: Int32Array): void {
@@ -75,6 +96,11 @@ export class HeapState implements KeyedStateBackend, SlotStore {
 
   selectKey(key: StateKey): void {
     this.current = this.#index.find(key) ?? this.#create(key);
+  }
+
+  /** The slot of a key that has one. */
+  slotOf(key: StateKey): number | undefined {
+    return this.#index.find(key);
   }
 
   /** The key of each slot; `undefined` where the slot is free. */
@@ -121,7 +147,7 @@ export class HeapState implements KeyedStateBackend, SlotStore {
   startSnapshot(): RunningSnapshot {
     const snapshot: HeapSnapshot = new HeapSnapshot(this, () => {
       this.#running.delete(snapshot);
-      this.isWatched = this.#running.size > 0;
+      this.isWatched = this.isAlwaysWatched || this.#running.size > 0;
     });
     this.#running.add(snapshot);
     this.isWatched = true;
@@ -190,50 +216,53 @@ export class HeapState implements KeyedStateBackend, SlotStore {
     const key = this.keys[slot];
     if (key === undefined) return;
     for (const { cells } of this.columns) if (cells[slot] !== undefined) return;
+    if (!this.mayFree(slot)) return;
     this.#index.remove(slot);
     this.#free.push(slot);
   }
+
+  /** Asked of a slot all of whose cells are empty. */
+  protected mayFree(_slot: number): boolean {
+    return true;
+  }
 }
 
-function declare(store: SlotStore, shape: StateShape, operator: string): { columns: Column[]; handles: Record<string, unknown> } {
-  const columns: Column[] = [];
-  const handles: Record<string, unknown> = {};
-  for (const [property, descriptor] of Object.entries(shape)) {
-    const name = descriptor.name ?? property;
-    const place = `state ${name} of ${operator}`;
-    const cells: unknown[] = [];
-    const info = { name, kind: descriptor.kind, version: descriptor.version };
-    const kind = cellKindOf(descriptor.kind);
-    columns.push({ info, kind, cells, migrate: descriptor.migrate });
-    switch (descriptor.kind) {
-      case 'value':
-        handles[property] = new HeapValueState(store, cells, place, descriptor.default);
-        break;
-      case 'list':
-        handles[property] = new HeapListState(store, cells, place);
-        break;
-      case 'map':
-        handles[property] = new HeapMapState(store, cells, place);
-        break;
-      case 'reducing':
-        handles[property] = new HeapAppendingState(store, cells, place, reducing(descriptor.reduce));
-        break;
-      case 'aggregating':
-        handles[property] = new HeapAppendingState(store, cells, place, aggregating(descriptor.aggregate));
-        break;
-      case 'folding':
-        handles[property] = new HeapAppendingState(store, cells, place, folding(descriptor.initial, descriptor.fold));
-        break;
-    }
+function columnOf(property: string, { name = property, kind, version, migrate }: StateShape[string]): Column {
+  return { info: { name, kind, version }, kind: cellKindOf(kind), cells: [], migrate };
+}
+
+function heapMap(store: SlotStore, _info: StateInfo, cells: unknown[], place: string): HeapMapState {
+  return new HeapMapState(store, cells, place);
+}
+
+function handleOf(store: SlotStore, descriptor: Exclude<StateDeclaration, { kind: 'map' }>, cells: unknown[], place: string): unknown {
+  switch (descriptor.kind) {
+    case 'value':
+      return new HeapValueState(store, cells, place, descriptor.default);
+    case 'list':
+      return new HeapListState(store, cells, place);
+    case 'reducing':
+      return new HeapAppendingState(store, cells, place, reducing(descriptor.reduce));
+    case 'aggregating':
+      return new HeapAppendingState(store, cells, place, aggregating(descriptor.aggregate));
+    case 'folding':
+      return new HeapAppendingState(store, cells, place, folding(descriptor.initial, descriptor.fold));
   }
-  return { columns, handles };
 }
 
 function cellKindOf(stateKind: string): CellKind {
   return stateKind === 'list' || stateKind === 'map' ? stateKind : 'single';
 }
 
-function readerOf({ info, migrate }: Column, storedVersion: number, operator: string): (from: ValueReader) => unknown {
+/**
+ * Reads one value in stored form, migrated from the version that it was stored in.
+ * @throws SluiceError `STATE_INCOMPATIBLE` without migrate; the reader throws `USER_FUNCTION_FAILED` when migrate does
+ */
+export function readerOf(
+  { info, migrate }: Pick<Column, 'info' | 'migrate'>,
+  storedVersion: number,
+  operator: string,
+): (from: ValueReader) => unknown {
   if (storedVersion === info.version) return (from) => from.readStored();
   const place = `state ${info.name} of ${operator}`;
   const details = { operator, state: info.name };
