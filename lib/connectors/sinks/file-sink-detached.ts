@@ -124,9 +124,9 @@ async function commit(
   const name = [generation, subtask, checkpoint, t.checkpoint, t.timestamp].join('.');
   const marker = join(staging, markerOf(name));
   await createStaging(files, o.path, staging);
-  if ((await files.stat(marker)) !== undefined) return;
   const copies: string[] = [];
   try {
+    if ((await files.stat(marker)) !== undefined) return await tidy(files, staging, name, ctx.clock.now());
     const now = ctx.clock.now(); // so that the name of a copy that went is not taken again
     for (const part of parts) copies.push(await writeCopy(files, part, (n) => join(staging, `${name}.${now}-${n}.${part.name}`)));
     if ((await files.stat(marker)) === undefined) {
