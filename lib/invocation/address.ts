@@ -53,9 +53,9 @@ export function addressOfItem(i: ItemAddress): StateAddress {
  * @throws SluiceError `STATE_TOO_LARGE` naming operator and state
  */
 export function checkAddress(a: StateAddress): void {
-  // Each character of a binary string has two bytes at most, and the two names have three for each of theirs.
+  // Stores count UTF-8: a character of a binary string has two bytes at most, one of a name three characters of it.
   const { length } = a.key;
-  if (length * 2 + (a.operator.length + a.state.length) * 3 + 24 <= partitionBytesMax && a.sub.length * 2 + 1 <= sortBytesMax) return;
+  if (length * 2 + (a.operator.length + a.state.length) * 6 + 24 <= partitionBytesMax && a.sub.length * 2 + 1 <= sortBytesMax) return;
   const { partition, sort } = itemAddressOf(a);
   if (Buffer.byteLength(partition) > partitionBytesMax) throw tooLong(a, 'a key', length);
   if (Buffer.byteLength(sort) > sortBytesMax) throw tooLong(a, 'a map key', a.sub.length);
