@@ -3,6 +3,8 @@
 //   P1  A rejection with `STORE_THROTTLED` means that nothing happened. Any other rejection means that it may have happened, now or later.
 //   P2  Reads are strong, each by itself: two reads are two moments.
 //   P3  Conditions are the only fence. No port has leases, sessions or clocks that correctness could rest on.
+//   P4  Bytes that are handed to a port stay as they are until it has answered. Bytes of an answer are the caller's own.
+//   P5  A request outside the bounds of request-limits.ts is rejected with `STORE_REQUEST_INVALID`, and nothing of it happens.
 
 /** The log of one subtask in one generation of its job. */
 export interface RingAddress {
@@ -166,7 +168,7 @@ export interface Exchange {
   send(messages: readonly OutgoingMessage[]): Promise<{ readonly left: readonly number[] }>;
   /** Oldest first in each group, at most `max`; may mix groups. */
   receive(p: { readonly max: number }): Promise<readonly Delivery[]>;
-  /** Takes messages out for good. A receipt that is too old does nothing. */
+  /** Takes messages out for good. A receipt that is too old may do nothing. */
   settle(receipts: readonly string[]): Promise<void>;
   /** Hands the messages out again after `delayMs`. */
   release(p: { readonly receipts: readonly string[]; readonly delayMs: number }): Promise<void>;

@@ -2,11 +2,11 @@
 //   L1  A write is one `BEGIN IMMEDIATE` transaction: the lock is taken before the condition is read, so that no condition can grow old.
 //   L2  Readers never wait for a writer (write-ahead log), writers wait for each other for `busyMs` and are refused then; nothing happened in that case.
 //   L3  The format has a number, and a file of a newer one is left alone.
+//   L4  A process that is stopped (not killed) inside a transaction keeps the writers' lock until it goes on or dies. Others are refused so long.
 // What is committed survives the death of any process, with `NORMAL` as with `FULL`: the log's pages are with the operating system before the
 // commit returns. They differ when the machine loses power. `NORMAL` may lose the last commits then, never their order, `FULL` nothing. An
 // append of 4 KB was measured on a virtual disk (ext4, 2 cores): median 0.09 ms with `FULL`, 0.02 ms with `NORMAL`. A disk that really turns
 // takes some milliseconds for each commit with `FULL`.
-//   L4  A process that is stopped (not killed) inside a transaction keeps the writers' lock until it goes on or dies. Others are refused so long.
 
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { isSluiceError, SluiceError } from '../../core/errors.ts';

@@ -104,7 +104,7 @@ export class FakeExchange {
     this.#host.tell({ kind: 'sent', message, how });
   }
 
-  /** What each group has to give now, groups in order of their oldest message. */
+  /** What each group has to give now. What became visible first comes first, so that a group that fails again and again lets others through. */
   #ready(isLoose: boolean): Map<string, Mutable<QueuedMessage>[]> {
     const ready = new Map<string, Mutable<QueuedMessage>[]>();
     const blocked = new Set<string>();
@@ -118,7 +118,7 @@ export class FakeExchange {
         ready.set(message.group, list);
       }
     }
-    return ready;
+    return new Map([...ready].sort(([, [a]], [, [b]]) => a!.visibleAtMs - b!.visibleAtMs || a!.serial - b!.serial));
   }
 
   #deliver(message: Mutable<QueuedMessage>): Delivery {

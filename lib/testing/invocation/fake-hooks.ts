@@ -10,7 +10,7 @@ export interface FakeHooks {
   pageBytes: number;
   /** Indexes below `count` that a batch leaves undone. A message that is left takes the later ones of its group with it. */
   leave: (count: number, method: 'table.readMany' | 'table.putMany' | 'exchange.send') => readonly number[];
-  /** Order in which a receive looks at the groups that have something for it; the fake has them oldest message first. */
+  /** Order in which a receive looks at the groups that have something for it; the fake has them by when their oldest message became visible. */
   groups: (names: readonly string[]) => readonly string[];
   /** How many of `max` messages a receive hands out at most. */
   handOut: (max: number) => number;
