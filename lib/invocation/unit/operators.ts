@@ -101,7 +101,12 @@ export async function storedOperatorState(warm: WarmSubtask, services: UnitServi
 async function restoreOf(warm: WarmSubtask, services: UnitServices): Promise<SubtaskRestore | undefined> {
   const bytes = await storedOperatorState(warm, services);
   if (bytes === undefined) return undefined;
-  const operators = (decodeValue(bytes) as readonly StoredOperator[]).map(
+  return { checkpoint: warm.newest.head.lastBarrier?.checkpoint ?? 0, operators: decodeOperatorState(bytes) };
+}
+
+/** What `operatorStateOf` encoded. */
+export function decodeOperatorState(bytes: Uint8Array): readonly OperatorRestore[] {
+  return (decodeValue(bytes) as readonly StoredOperator[]).map(
     ([uid, lists, accumulators]): OperatorRestore => ({
       uid,
       lists: lists.map(([name, redistribution, elements]) => ({ name, redistribution, elements })),
@@ -110,5 +115,4 @@ async function restoreOf(warm: WarmSubtask, services: UnitServices): Promise<Sub
       accumulators: accumulators.map(([name, value]) => ({ name, value })),
     }),
   );
-  return { checkpoint: warm.newest.head.lastBarrier?.checkpoint ?? 0, operators };
 }
