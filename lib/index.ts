@@ -39,10 +39,12 @@ export {
   RestartStrategies,
   type RestartStrategy,
 } from './api/restart-strategy.ts';
+export { compareRowTags, type RowTag } from './api/row-tag.ts';
 export type {
   DetachedContext,
   DetachedSink,
   DetachedTransaction,
+  ImmediateContext,
   Prepared,
   Sink,
   SinkContext,

@@ -8,6 +8,7 @@
 
 import type { RecordBatch } from '../core/batch.ts';
 import type { Clock, FileSystem } from '../core/ports.ts';
+import type { RowTag } from './row-tag.ts';
 
 export interface SinkContext {
   readonly job: string;
@@ -93,7 +94,7 @@ export interface DetachedTransaction<T> {
  */
 export type DetachedSink<T> =
   /** Rows are written when the entry that made them is committed, again after a crash. */
-  | { readonly kind: 'immediate'; write(ctx: DetachedContext, rows: RecordBatch): void | Promise<void> }
+  | { readonly kind: 'immediate'; write(ctx: ImmediateContext, rows: RecordBatch): void | Promise<void> }
   | {
       readonly kind: 'transactional';
       /**
@@ -121,6 +122,11 @@ export type DetachedSink<T> =
 export interface DetachedContext extends SinkContext {
   readonly subtask: number;
   readonly parallelism: number;
+}
+
+export interface ImmediateContext extends DetachedContext {
+  /** Of the entry that made the rows. */
+  readonly tag: RowTag;
 }
 
 /** Made by `fileSink`, `print` … or by extending `TwoPhaseCommitSink`; given to `stream.sinkTo`. */

@@ -4,7 +4,8 @@
 //   I2  Rows that could not be written are never passed over: after the last attempt every later call fails too, so no checkpoint promises them.
 
 import { checkFunction, checkOptions } from '../../api/option-checks.ts';
-import type { Prepared, Sink, SinkContext, SinkWriter } from '../../api/sink.ts';
+import type { RowTag } from '../../api/row-tag.ts';
+import type { ImmediateContext, Prepared, Sink, SinkContext, SinkWriter } from '../../api/sink.ts';
 import { batchRecordsMax, type RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Origins } from '../../core/origins.ts';
@@ -23,8 +24,10 @@ export interface IdempotentSinkOptions<T> {
   /**
    * Writes rows, each under its id: a row whose id is there already replaces the old one, or is left out.
    * @param rows  1 to 1,024, in order
+   * @param tag  for a target that keeps rows under a key of their own and not under `id`: it refuses a row whose tag is smaller than that of the
+   *   row's last write (`compareRowTags`). Calls that follow each other may share one.
    */
-  write(rows: readonly IdentifiedRow<T>[]): void | Promise<void>;
+  write(rows: readonly IdentifiedRow<T>[], tag: RowTag): void | Promise<void>;
   /** Called before the first row of a subtask; needs a factory, `sinkTo(() => idempotentSink({ … }), …)`. */
   open?(ctx: SinkContext): void | Promise<void>;
   /** Called last, also after a failure. */
@@ -65,8 +68,8 @@ export function idempotentSink<T>(o: IdempotentSinkOptions<T>): Sink<T> {
 }
 
 /** The rows of one entry, by a writer of their own: whatever delivers the entry again writes them again. */
-async function writeAlone(o: IdempotentSinkOptions<unknown>, ctx: SinkContext, rows: RecordBatch): Promise<void> {
-  const writer = new IdempotentWriter(o, ctx);
+async function writeAlone(o: IdempotentSinkOptions<unknown>, ctx: ImmediateContext, rows: RecordBatch): Promise<void> {
+  const writer = new IdempotentWriter(o, ctx, ctx.tag);
   try {
     await writer.open();
     await writer.write(rows);
@@ -84,8 +87,12 @@ class IdempotentWriter implements SinkWriter {
   #pause: { cancel(): void } | undefined;
   #isOpen = false;
   #isDiscarded = false;
+  /** Where every row has the same: those of one entry. */
+  readonly #tag: RowTag | undefined;
+  #calls = 0;
 
-  constructor(options: IdempotentSinkOptions<unknown>, ctx: SinkContext) {
+  constructor(options: IdempotentSinkOptions<unknown>, ctx: SinkContext, tag?: RowTag) {
+    this.#tag = tag;
     this.#options = options;
     this.#ctx = ctx;
   }
@@ -112,9 +119,10 @@ class IdempotentWriter implements SinkWriter {
   }
 
   async #writePatiently(rows: readonly IdentifiedRow<unknown>[]): Promise<void> {
+    const tag = this.#tag ?? { generation: this.#ctx.generation, n: ++this.#calls };
     for (let calls = 1; ; calls++) {
       try {
-        await this.#options.write(rows);
+        await this.#options.write(rows, tag);
         return;
       } catch (cause) {
         if (calls === callsMax || this.#isDiscarded) throw this.#notWritten(rows, calls, cause);

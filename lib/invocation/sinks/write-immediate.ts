@@ -1,3 +1,4 @@
+import type { RowTag } from '../../api/row-tag.ts';
 import type { DetachedContext, Sink } from '../../api/sink.ts';
 import type { RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
@@ -11,8 +12,10 @@ export async function writeImmediate(o: {
   readonly sink: Sink<unknown>;
   readonly rows: RecordBatch;
   readonly context: DetachedContext;
+  /** Of the entry. */
+  readonly tag: RowTag;
 }): Promise<void> {
-  const { sink, rows, context } = o;
+  const { sink, rows, context, tag } = o;
   const { detached } = sink;
   if (detached?.kind !== 'immediate') {
     throw new SluiceError('STATE_WITHOUT_OPERATOR', {
@@ -21,5 +24,5 @@ export async function writeImmediate(o: {
       operator: context.uid,
     });
   }
-  if (rows.count > 0) await detached.write(context, rows);
+  if (rows.count > 0) await detached.write({ ...context, tag }, rows);
 }

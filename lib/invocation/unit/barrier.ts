@@ -4,13 +4,13 @@
 //       confirmed, so rows of an aborted checkpoint come with the next one.
 //   B3  A barrier that was passed before is acknowledged again from its own entry, as long as the ring holds it.
 
-import { encodeValue } from '../../core/value-codec.ts';
 import { readJob } from '../coordinator/read-job.ts';
 import { emptyBody, nextEpoch, type PendingTransaction } from '../entry.ts';
 import { unpackHead } from '../entry-codec.ts';
 import type { Answer, Invocation } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
 import { slotOf } from '../ring.ts';
+import { encodeTransactionRows } from '../sinks/transaction-rows.ts';
 import { makeRoom, type Proposal } from './commit.ts';
 import { acknowledge } from './deliver.ts';
 import { run } from './run.ts';
@@ -56,7 +56,7 @@ export async function barrierProposal(warm: WarmSubtask, checkpoint: number, ser
   const transactions: PendingTransaction[] = head.transactions.filter((t) => t.under > confirmed);
   for (const [sink, rows] of ran.value) {
     const object = `rows/${generation}/${subtask}/${sink}/${head.n + 1}`; // what waits at entry n is the same for whoever looks
-    await services.ports.objects.putIfAbsent(object, encodeValue(rows));
+    await services.ports.objects.putIfAbsent(object, encodeTransactionRows(rows));
     transactions.push({ sink, opened, under: checkpoint, generation, subtask, rows: object });
   }
   const { messages, sent } = warm.outbox.pack(ran.effects.emissions, head);

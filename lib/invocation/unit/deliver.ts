@@ -45,11 +45,13 @@ function newSink({ node }: PlannedOperator): Sink<unknown> {
 
 async function writeRows(warm: WarmSubtask, services: UnitServices): Promise<void> {
   const { stage, owner } = warm;
-  for (const { sink: uid, bytes } of warm.newest.body.rows) {
+  const { head, body } = warm.newest;
+  const tag = { generation: head.generation, n: head.n };
+  for (const { sink: uid, bytes } of body.rows) {
     const operator = stage.operators.find((o) => o.uid === uid);
     if (operator === undefined) continue;
     const context = services.sinkContext(operator, owner, stage, warm.ring.generation);
-    await writeImmediate({ sink: newSink(operator), rows: decodeRows(bytes), context });
+    await writeImmediate({ sink: newSink(operator), rows: decodeRows(bytes), context, tag });
   }
 }
 

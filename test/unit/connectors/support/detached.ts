@@ -1,11 +1,11 @@
-import type { DetachedContext, DetachedSink, DetachedTransaction, Sink } from '../../../../lib/api/sink.ts';
+import type { DetachedContext, DetachedSink, DetachedTransaction, ImmediateContext, Sink } from '../../../../lib/api/sink.ts';
 import { decodeValue, encodeValue } from '../../../../lib/core/value-codec.ts';
 import { diskOf, stillClock } from './reading.ts';
 
 export type Transactional<T> = Extract<DetachedSink<T>, { readonly kind: 'transactional' }>;
 export type Immediate<T> = Extract<DetachedSink<T>, { readonly kind: 'immediate' }>;
 
-export function contextOf(o: Partial<DetachedContext> = {}): DetachedContext {
+export function contextOf(o: Partial<ImmediateContext> = {}): ImmediateContext {
   return {
     job: 'late-flights',
     uid: 'out',
@@ -16,6 +16,7 @@ export function contextOf(o: Partial<DetachedContext> = {}): DetachedContext {
     clock: stillClock,
     report: () => undefined,
     print: () => undefined,
+    tag: { generation: 1, n: 1 },
     ...o,
   };
 }

@@ -83,21 +83,23 @@ describe('names', () => {
 });
 
 describe('rows that are written at once', () => {
-  test('arrive with what caused them, through the bytes of the entry', async () => {
+  const tag = { generation: 1, n: 7 };
+
+  test('arrive with what caused them and the tag of their entry, through the bytes of the entry', async () => {
     const given: unknown[] = [];
-    const sink = idempotentSink<unknown>({ write: (rows) => void given.push(...rows) });
+    const sink = idempotentSink<unknown>({ write: (rows, by) => void given.push(...rows, by) });
     const rows = decodeRows(encodeRows({ ...batch('a'), origins: listedOrigins(['in/0/4']) }));
-    await writeImmediate({ sink, rows, context: contextOf() });
-    expect(given).toEqual([{ id: 'out/in/0/4', value: 'a' }]);
+    await writeImmediate({ sink, rows, context: contextOf(), tag });
+    expect(given).toEqual([{ id: 'out/in/0/4', value: 'a' }, tag]);
   });
 
   test('an entry without rows does not call the sink', async () => {
     const sink = idempotentSink<unknown>({ write: () => expect.unreachable() });
-    await writeImmediate({ sink, rows: batch(), context: contextOf() });
+    await writeImmediate({ sink, rows: batch(), context: contextOf(), tag });
   });
 
   test('a sink that has become one that commits is told', async () => {
-    const written = writeImmediate({ sink: collect(), rows: batch('a'), context: contextOf() });
+    const written = writeImmediate({ sink: collect(), rows: batch('a'), context: contextOf(), tag });
     await expect(written).rejects.toMatchObject({ code: 'STATE_WITHOUT_OPERATOR' });
   });
 });

@@ -3,6 +3,7 @@ import { TwoPhaseCommitSink } from '../../../../../lib/connectors/sinks/two-phas
 import type { Plan } from '../../../../../lib/graph/plan.ts';
 import type { PendingTransaction } from '../../../../../lib/invocation/entry.ts';
 import { encodeRows } from '../../../../../lib/invocation/rows-codec.ts';
+import { encodeTransactionRows } from '../../../../../lib/invocation/sinks/transaction-rows.ts';
 import { type FakeCall, FakeService, fakePorts, promptCall } from '../../../../../lib/testing/index.ts';
 import { contextOf } from '../../../connectors/support/detached.ts';
 import { batch } from '../../../connectors/support/sinks.ts';
@@ -94,7 +95,8 @@ export interface World {
 
 export async function createWorld(rows: readonly string[] | undefined = ['a', 'b']): Promise<World> {
   const service = new FakeService();
-  if (rows !== undefined) await fakePorts(service).objects.putIfAbsent(transaction.rows, encodeRows(batch(...rows)));
+  if (rows !== undefined)
+    await fakePorts(service).objects.putIfAbsent(transaction.rows, encodeTransactionRows(rows.map((row) => encodeRows(batch(row)))));
   return { service, target: new Target() };
 }
 

@@ -1,0 +1,17 @@
+/**
+ * Orders the writes of one subtask to one row: a later write has a larger tag. A target that keeps with each row the tag of its last write, and
+ * refuses a smaller one, is never set back by a process that was left behind. Tags of different subtasks are not comparable, so rows have to come
+ * keyed by what they are known by.
+ *
+ * After a restore the rows of the new generation replace all of the old one; until the replay has caught up a row may show an earlier value.
+ */
+export interface RowTag {
+  readonly generation: number;
+  /** Of the entry that made the row; the same each time the entry is delivered. */
+  readonly n: number;
+}
+
+/** Below 0: `a` is the older write. 0: it is the same one, made again. */
+export function compareRowTags(a: RowTag, b: RowTag): number {
+  return a.generation - b.generation || a.n - b.n;
+}
