@@ -107,7 +107,7 @@ function itemOf({ plan, ringSlots = ringSlotsDefault, nowMs }: JobToCreate, spli
   };
 }
 
-function otherPlan(item: JobItem, plan: Plan): SluiceError {
+export function otherPlan(item: JobItem, plan: Plan): SluiceError {
   return new SluiceError('PLAN_CHANGED', {
     message: `job ${item.job} runs the plan ${item.planHash}, and this code makes the plan ${plan.hash}`,
     next: 'fix-the-job',

@@ -1,10 +1,26 @@
-// A pulse moves whatever is pending one step on. It may run twice, at the same time as another, or die anywhere.
+// A pulse moves whatever is pending one step on. It may run twice, at the same time as another, or die anywhere: all truth is in conditional
+// writes on the job item, and every step begins from what it says.
+//   U1  A restore comes before everything else, and nothing else happens until it is over.
+//   U2  What is open ends before anything is told, told before anything is cleaned up, and cleaned up before anything begins.
+//   U3  A call that fails, of a subtask or of a target, is made again by the next pulse. A store that fails ends the pulse, and nothing is lost.
 
 import type { Clock, Random } from '../../core/ports.ts';
 import type { Plan } from '../../graph/plan.ts';
 import type { Control, TransactionSettler } from '../control.ts';
 import type { JobItem, Owner } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
+import { beginIfDue } from './begin.ts';
+import { collect } from './collect.ts';
+import { type Acknowledged, endOpenCheckpoints } from './completion.ts';
+import { finishCreation, isBeingCreated, otherPlan } from './create-job.ts';
+import type { PulseMemory } from './facts.ts';
+import { type Injection, injectBarriers, replay, tick } from './inject.ts';
+import { finishIfComplete, retainAfterEnd, stop } from './job-life.ts';
+import { move } from './move.ts';
+import { notifyCompleted } from './notify.ts';
+import { PulseRun } from './pulse-run.ts';
+import { readJob } from './read-job.ts';
+import { continueRestore } from './restore.ts';
 
 export interface PulseOptions {
   readonly ports: InvocationPorts;
@@ -19,6 +35,10 @@ export interface PulseOptions {
   readonly replayRecordsMax?: number;
   /** Invocations under way at once, 32 when absent. */
   readonly concurrency?: number;
+  /** What one environment remembers from pulse to pulse; saves reads. */
+  readonly memory?: PulseMemory;
+  /** This pulse also looks for objects that running subtasks have left behind: some lists, and one read for each subtask. */
+  readonly sweeps?: boolean;
   readonly onEvent?: (event: PulseEvent) => void;
 }
 
@@ -36,4 +56,62 @@ export interface PulseReport {
   readonly item: JobItem | undefined;
   /** Something is under way that another pulse would move on: it should not wait for the next minute. */
   readonly isBusy: boolean;
+}
+
+/**
+ * @throws SluiceError `PLAN_CHANGED` when the job runs another plan, `CHECKPOINT_NOT_FOUND` when a restore needs what is gone, and what the ports
+ *   reject with; then the next pulse goes on from where this one came to
+ */
+export async function pulse(options: PulseOptions): Promise<PulseReport> {
+  const job = await readJob(options.ports);
+  if (job === undefined) return { item: undefined, isBusy: false };
+  if (job.item.planHash !== options.plan.hash) throw otherPlan(job.item, options.plan);
+  const run = new PulseRun(options, job);
+  if (isBeingCreated(run.item)) {
+    await finishCreation(options.ports, run.item, options.plan);
+    await run.refresh();
+  }
+  await continueRestore(run);
+  const isReplaying = run.item.status === 'running' ? await moveOn(run) : await standStill(run);
+  return { item: run.item, isBusy: isReplaying || isPending(run.item) };
+}
+
+/** @returns whether a replay is left */
+async function moveOn(run: PulseRun): Promise<boolean> {
+  const waiting = await endOpenCheckpoints(run);
+  await notifyCompleted(run);
+  if (run.item.status !== 'running') return standStill(run);
+  await finishIfComplete(run);
+  if (run.item.status !== 'running') return standStill(run);
+  await move(run);
+  await collect(run);
+  const begun = await beginIfDue(run);
+  const isReplaying = await replay(run);
+  await injectBarriers(run, injectionsOf(run.item, waiting, begun?.checkpoint));
+  await tick(run);
+  return isReplaying;
+}
+
+async function standStill(run: PulseRun): Promise<false> {
+  await notifyCompleted(run);
+  await stop(run);
+  await retainAfterEnd(run);
+  await collect(run);
+  return false;
+}
+
+function injectionsOf(item: JobItem, waiting: ReadonlyMap<number, Acknowledged>, begun: number | undefined): readonly Injection[] {
+  return item.open.map((open) => ({
+    open,
+    acknowledged: waiting.get(open.checkpoint) ?? new Map(),
+    isNew: open.checkpoint === begun,
+  }));
+}
+
+/** Pure: whether another pulse would find something to do at once. */
+export function isPending(item: JobItem): boolean {
+  const { status, restoring, moving, open, completed, confirmed } = item;
+  const isStopping = status === 'pausing' || status === 'cancelling' || status === 'failing';
+  const isUntold = (completed.at(-1)?.checkpoint ?? 0) > confirmed;
+  return restoring !== undefined || moving !== undefined || open.length > 0 || isStopping || isUntold;
 }

@@ -34,13 +34,25 @@ export async function readExistingJob(ports: Pick<InvocationPorts, 'items'>): Pr
  * @throws SluiceError `JOB_UNKNOWN`, and what `decide` throws
  */
 export async function changeJob(ports: Pick<InvocationPorts, 'items'>, decide: (item: JobItem) => JobItem): Promise<JobItem> {
+  return (await changeFrom(ports, await readExistingJob(ports), decide)).item;
+}
+
+/**
+ * The same for who has read the item already.
+ * @param known  may be old: then it is read again
+ */
+export async function changeFrom(
+  ports: Pick<InvocationPorts, 'items'>,
+  known: ReadJob,
+  decide: (item: JobItem) => JobItem,
+): Promise<ReadJob> {
   for (let tries = 0; tries < triesMax; tries++) {
-    const { item, revision } = await readExistingJob(ports);
-    const wanted = decide(item);
-    if (wanted === item) return item;
+    const wanted = decide(known.item);
+    if (wanted === known.item) return known;
     const content = { bytes: encodeJobItem(wanted), change: changeOf(wanted) };
-    const outcome = await ports.items.put({ name: jobItemName, content, expects: revision });
-    if (outcome.kind === 'stored') return wanted;
+    const outcome = await ports.items.put({ name: jobItemName, content, expects: known.revision });
+    if (outcome.kind === 'stored') return { item: wanted, revision: outcome.revision };
+    known = await readExistingJob(ports);
   }
   throw new SluiceError('JOB_ITEM_RESTLESS', {
     message: `the job item changed ${triesMax} times under one change of it`,

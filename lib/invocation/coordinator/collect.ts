@@ -1,0 +1,94 @@
+// Cleaning up: what no owner and no retained or open checkpoint needs goes. Every step may be done again.
+//   K1  A ring is needed by the owners of the job, and by each checkpoint that may still be restored or completed.
+//   K2  A ring that nobody needs is closed: stubs over all of its slots, since an environment that sleeps would append into an empty one. The stubs
+//       go when no environment of that time can live.
+//   K3  What is listed is judged by an item that was read before: numbers that it does not know yet are left alone.
+
+import type { JobItem } from '../job-item.ts';
+import { tombstoneLifeMs } from '../limits.ts';
+import { stubForSlot } from '../ring.ts';
+import { metadataPrefix } from './checkpoint-objects.ts';
+import { concurrently } from './concurrently.ts';
+import { gravePrefix, timeContent, timeOf } from './graves.ts';
+import type { PulseRun } from './pulse-run.ts';
+import { ringName, ringOf } from './ring-creation.ts';
+import { objectsOfRing, referencesOf, sweepLive } from './sweep.ts';
+
+export async function collect(run: PulseRun): Promise<void> {
+  const { item, options } = run;
+  if (item.restoring !== undefined || item.moving !== undefined) return;
+  if (run.hasEnded) await sweepCheckpoints(run);
+  await collectRings(run, ringsToCollect(item));
+  if (options.sweeps === true) await sweepLive(run);
+}
+
+/** Acknowledgements and handles of checkpoints that are over. */
+async function sweepCheckpoints(run: PulseRun): Promise<void> {
+  const { item } = run;
+  const { items, objects } = run.options.ports;
+  const isOver = (checkpoint: number): boolean => checkpoint <= item.begun && !item.open.some((o) => o.checkpoint === checkpoint);
+  const acknowledgements = (await items.list('ack/')).filter(({ name }) => isOver(Number(name.split('/')[1])));
+  await concurrently(acknowledgements, run.concurrency, ({ name }) => items.remove({ name, expects: 'any' }));
+  const kept = new Set(item.completed.map((c) => c.metadata));
+  const metadata = (await objects.list(metadataPrefix)).filter((name) => isOver(Number(name.split('/')[1])) && !kept.has(name));
+  await concurrently(metadata, run.concurrency, (name) => objects.remove(name));
+}
+
+/** Pure: rings of the item that nobody needs. */
+export function ringsToCollect(item: JobItem): readonly string[] {
+  const needed = neededRings(item);
+  return item.rings.filter((name) => !needed.has(name));
+}
+
+/** Pure. */
+export function neededRings(item: JobItem): ReadonlySet<string> {
+  const { generation } = item;
+  // A cancelled job never goes on from its changelogs, a paused or failed one may.
+  const owned = item.status === 'cancelled' ? [] : item.owners.map(({ subtask }) => ringName({ generation, subtask }));
+  const completed = item.completed.flatMap((c) => c.owners.map(({ subtask }) => ringName({ generation: c.generation, subtask })));
+  const open = item.open.flatMap((o) => o.owners.map((subtask) => ringName({ generation: o.generation, subtask })));
+  return new Set([...owned, ...completed, ...open]);
+}
+
+async function collectRings(run: PulseRun, names: readonly string[]): Promise<void> {
+  if (names.length === 0) return;
+  const { items } = run.options.ports;
+  const graves = new Map((await items.list(gravePrefix)).map((grave) => [grave.name, timeOf(grave)]));
+  const now = run.options.clock.now();
+  const fresh = names.filter((name) => !graves.has(gravePrefix + name));
+  const old = names.filter((name) => now - (graves.get(gravePrefix + name) ?? now) > tombstoneLifeMs);
+  if (fresh.length > 0) await buryRings(run, fresh);
+  if (old.length > 0) await removeRings(run, old);
+}
+
+async function buryRings(run: PulseRun, names: readonly string[]): Promise<void> {
+  const { item, options } = run;
+  const { changelog, items, objects } = options.ports;
+  const references = await referencesOf(run);
+  if (references === undefined) return; // the job goes on too fast to judge; the next pulse looks again
+  for (const name of names) {
+    const ring = ringOf(name);
+    const slots = Array.from({ length: item.ringSlots }, (_, slot) => slot);
+    await concurrently(slots, run.concurrency, (slot) => changelog.overwrite({ ring, slot, entry: stubForSlot(slot, item.ringSlots) }));
+    const gone = (await objectsOfRing(objects, ring)).filter((object) => !references.has(object));
+    await concurrently(gone, run.concurrency, (object) => objects.remove(object));
+    await items.put({ name: gravePrefix + name, content: timeContent(options.clock.now()), expects: 'absent' });
+  }
+  const marks = (await items.list('replayed/')).filter((mark) => Number(mark.name.split('/')[1]) < item.generation);
+  await concurrently(marks, run.concurrency, ({ name }) => items.remove({ name, expects: 'any' }));
+}
+
+async function removeRings(run: PulseRun, names: readonly string[]): Promise<void> {
+  const { changelog, items, objects } = run.options.ports;
+  const references = await referencesOf(run);
+  if (references === undefined) return;
+  for (const name of names) {
+    const ring = ringOf(name);
+    await changelog.remove(ring);
+    const left = [...(await objectsOfRing(objects, ring)), ...(await objects.list(`decided/${name}/`))];
+    const gone = left.filter((object) => !references.has(object));
+    await concurrently(gone, run.concurrency, (object) => objects.remove(object));
+    await items.remove({ name: gravePrefix + name, expects: 'any' });
+  }
+  await run.change((item) => ({ ...item, rings: item.rings.filter((name) => !names.includes(name)) }));
+}

@@ -1,0 +1,149 @@
+// Pausing, resuming, cancelling and failing a job. A request is one conditional write; pulses carry it out.
+//   L1  A warm environment that reads nothing cannot know that the job stands still, so every ring is sealed before the job is said to.
+//   L2  Whatever was open is void with the request: nothing completes while rings are being sealed.
+//   L3  A job goes on in its own generation, since what is on its way between subtasks is of that generation. So it can be resumed only when all
+//       rings are sealed, and is running only when all are open again.
+//   L4  What a completed checkpoint promised is kept until it is visible, however the job ended.
+
+import { decideRetention, type JobEnd } from '../../checkpoint/decide/retention.ts';
+import { SluiceError } from '../../core/errors.ts';
+import type { EntryHead } from '../entry.ts';
+import type { JobItem, JobStatus } from '../job-item.ts';
+import type { InvocationPorts } from '../ports.ts';
+import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts';
+import { concurrently } from './concurrently.ts';
+import { abortAll, handlesOf } from './notify.ts';
+import type { PulseRun } from './pulse-run.ts';
+import { changeJob, newestCompletedOf, readExistingJob } from './read-job.ts';
+import { openRing, sealRing } from './seal.ts';
+
+const openingsAtOnce = 32;
+
+/** What becomes of a job that is asked to. `undefined`: it does nothing, being there already. */
+type Requested = 'pausing' | 'cancelling' | 'failing';
+
+const requestable: Readonly<Record<Requested, readonly JobStatus[]>> = {
+  pausing: ['running'],
+  cancelling: ['running', 'pausing', 'paused', 'failing', 'failed'],
+  failing: ['running', 'pausing'],
+};
+const isThere: Readonly<Record<Requested, readonly JobStatus[]>> = {
+  pausing: ['pausing', 'paused'],
+  cancelling: ['cancelling', 'cancelled'],
+  failing: ['failing', 'failed'],
+};
+
+/** @throws SluiceError `JOB_NOT_IN_STATE` as all of these, when the job has ended or is about to do something else */
+export function requestPause(ports: InvocationPorts): Promise<JobItem> {
+  return changeJob(ports, (item) => withRequest(item, 'pausing'));
+}
+
+export function requestCancel(ports: InvocationPorts): Promise<JobItem> {
+  return changeJob(ports, (item) => withRequest(item, 'cancelling'));
+}
+
+/** @param failure  why, for people */
+export function requestFail(ports: InvocationPorts, failure: string): Promise<JobItem> {
+  return changeJob(ports, (item) => withRequest(item, 'failing', failure));
+}
+
+/** Pure. */
+export function withRequest(item: JobItem, wanted: Requested, failure?: string): JobItem {
+  if (isThere[wanted].includes(item.status)) return item;
+  if (!requestable[wanted].includes(item.status)) throw notInState(item, `is ${item.status} and cannot be ${wanted}`);
+  return { ...item, status: wanted, failure: failure ?? item.failure, open: [] };
+}
+
+/** Lets a paused job go on, or one that failed: from its changelogs, nothing is restored. One that runs is left as it is. */
+export async function requestResume(ports: InvocationPorts): Promise<JobItem> {
+  const { item } = await readExistingJob(ports);
+  if (item.status === 'running') return item;
+  if (item.status !== 'paused' && item.status !== 'failed') throw notInState(item, `is ${item.status} and cannot be resumed`);
+  const { generation, ringSlots, owners } = item;
+  await concurrently(owners, openingsAtOnce, ({ subtask }) => openRing(ports, { generation, subtask }, ringSlots));
+  return changeJob(ports, (now) => {
+    if (now.status !== item.status || now.generation !== generation) return now;
+    return { ...now, status: 'running', failure: undefined, failuresInARow: 0, expiredInARow: 0 };
+  });
+}
+
+const endOf: Readonly<Partial<Record<JobStatus, 'paused' | JobEnd>>> = { pausing: 'paused', cancelling: 'cancelled', failing: 'failed' };
+
+/** Seals everything and ends what was asked to end. */
+export async function stop(run: PulseRun): Promise<void> {
+  const { status, generation } = run.item;
+  const end = endOf[status];
+  if (end === undefined) return;
+  const seals = await sealOwners(run, { why: end, isResumable: end !== 'cancelled' });
+  if (end === 'cancelled') {
+    try {
+      await abandon(run, seals);
+    } catch (e) {
+      run.notice('output that no checkpoint promised is not all withdrawn yet', e);
+      return;
+    }
+  }
+  await run.change((item) => (item.status === status && item.generation === generation ? withEnd(item, end, run.settings) : item));
+  run.hasEnded = true;
+  run.tell({ kind: 'ended', status: run.item.status });
+}
+
+/** The job is over when its last checkpoint is complete and visible. */
+export async function finishIfComplete(run: PulseRun): Promise<void> {
+  const last = run.item.completed.at(-1);
+  if (last?.trigger !== 'final' || last.generation !== run.item.generation || run.item.confirmed < last.checkpoint) return;
+  await sealOwners(run, { why: 'finished', isResumable: false });
+  const mayFinish = (item: JobItem): boolean =>
+    item.status === 'running' &&
+    item.restoring === undefined &&
+    item.generation === last.generation &&
+    newestCompletedOf(item) === last.checkpoint;
+  await run.change((item) => (mayFinish(item) ? withEnd({ ...item, open: [] }, 'finished', run.settings) : item));
+  if (run.item.status !== 'finished') return;
+  run.hasEnded = true;
+  run.tell({ kind: 'ended', status: 'finished' });
+}
+
+/** A job that ended keeps what was promised until it is visible; then its setting says what stays. */
+export async function retainAfterEnd(run: PulseRun): Promise<void> {
+  const { status, completed } = run.item;
+  if (status !== 'cancelled' && status !== 'failed' && status !== 'finished') return;
+  await run.change((item) => (item.status === status ? withEnd(item, status, run.settings) : item));
+  if (run.item.completed.length < completed.length) run.hasEnded = true;
+}
+
+/** Pure: the item of a job that stands still, with the checkpoints that stay. */
+export function withEnd(item: JobItem, end: 'paused' | JobEnd, settings: PulseRun['settings']): JobItem {
+  if (end === 'paused') return { ...item, status: end };
+  const kept = decideRetention({
+    end,
+    cleanup: settings.externalizedCleanup,
+    isNewestConfirmed: item.confirmed >= newestCompletedOf(item),
+    completed: item.completed.map((c) => c.checkpoint).reverse(),
+    numRetained: settings.numRetained,
+  }).checkpoints;
+  if (item.status === end && kept.length === item.completed.length) return item;
+  return { ...item, status: end, completed: item.completed.filter((c) => kept.includes(c.checkpoint)) };
+}
+
+async function sealOwners(run: PulseRun, p: { readonly why: string; readonly isResumable: boolean }): Promise<readonly EntryHead[]> {
+  const { owners, ringSlots } = run.item;
+  const rings = owners.map(({ subtask }) => run.ring(subtask));
+  const seals = await concurrently(rings, run.concurrency, (ring) => sealRing(run.options.ports, { ring, slots: ringSlots, ...p }));
+  return seals.filter((seal) => seal !== undefined);
+}
+
+/** Aborts every transaction that no completed checkpoint promised. */
+async function abandon(run: PulseRun, seals: readonly EntryHead[]): Promise<void> {
+  const newest = run.item.completed.at(-1);
+  const promised = newest === undefined ? [] : transactionsOf(headsOf(await handlesOf(run, newest)));
+  const kept = new Set(promised.map(transactionKey));
+  await abortAll(
+    run,
+    transactionsOf(seals).filter((t) => !kept.has(transactionKey(t))),
+  );
+}
+
+function notInState(item: JobItem, what: string): SluiceError {
+  return new SluiceError('JOB_NOT_IN_STATE', { message: `job ${item.job} ${what}`, next: 'fix-the-command', job: item.job });
+}

@@ -1,0 +1,2 @@
+import type { PulseRun } from './pulse-run.ts';
+export async function move(_run: PulseRun): Promise<void> {}

@@ -1,0 +1,98 @@
+// The first entry of a subtask in a new generation, from the handle that a checkpoint holds of it.
+//   H1  Channels begin at zero on both ends, with nothing sent and nothing waiting: what waited behind the barrier lies behind the cut, and its
+//       sender sends it again. What a channel had told before the barrier (event time, idleness, its end) stays told.
+//   H2  Keyed state is in the table as of the handle's `flushedThrough`; the entries from there to the barrier come along as the delta of this
+//       entry, so far as they have not been materialised since. A handle with a snapshot of its own needs none.
+//   H3  The transactions of the checkpoint have been committed, so none is pending.
+
+import { SluiceError } from '../../core/errors.ts';
+import type { Plan } from '../../graph/plan.ts';
+import { addressText } from '../address.ts';
+import { type Entry, type EntryHead, emptyBody, type StateDelta } from '../entry.ts';
+import { decodeHead, unpackEntry } from '../entry-codec.ts';
+import type { JobItem, Owner, Restoring, SubtaskHandle } from '../job-item.ts';
+import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
+import { readRing } from '../ring.ts';
+import { sourceOf } from './owners.ts';
+
+export interface Restored {
+  readonly handle: SubtaskHandle;
+  readonly owner: Owner;
+  readonly restoring: Restoring;
+  readonly until: JobItem['until'];
+  readonly slots: number;
+  readonly plan: Plan;
+}
+
+export async function restoredEntry(ports: InvocationPorts, p: Restored): Promise<Entry> {
+  return { head: restoredHead(p), body: { ...emptyBody, delta: await unflushedDelta(ports, p) } };
+}
+
+/** Pure. */
+export function restoredHead({ handle, owner, restoring, until, plan }: Restored): EntryHead {
+  const head = decodeHead(handle.head);
+  const source = sourceOf(plan.stages[owner.stage]);
+  const furthest = new Map(until);
+  const replayUntilOf = (ordinal: number): number => furthest.get(splitName(owner.subtask, ordinal)) ?? 0;
+  return {
+    ...head,
+    generation: restoring.generation,
+    n: 0,
+    base: 0,
+    kind: 'init',
+    writer: `restore-${restoring.generation}`,
+    epoch: restoring.epoch,
+    flushedThrough: -1,
+    lastCompleted: restoring.checkpoint,
+    open: [],
+    lastBarrier: undefined,
+    splits: head.splits.map((split) => ({ ...split, replayUntil: source?.isRereadable === true ? replayUntilOf(split.ordinal) : 0 })),
+    channels: head.channels.map((channel) => ({ ...channel, sequence: 0, barrier: 0 })),
+    held: [],
+    abortedThrough: restoring.epoch - 1,
+    sent: [],
+    transactions: [],
+    // Tries are counted at positions, and those of channels are new.
+    attempts: source === undefined ? [] : head.attempts,
+  };
+}
+
+/** A split in the job item's `until`. */
+export function splitName(subtask: string, ordinal: number): string {
+  return `${subtask}/${ordinal}`;
+}
+
+async function unflushedDelta({ changelog, objects }: InvocationPorts, { handle, slots }: Restored): Promise<StateDelta> {
+  const { generation, subtask, n } = handle;
+  if (handle.flushedThrough >= n) return emptyBody.delta;
+  const ring: RingAddress = { generation, subtask };
+  const view = await readRing(changelog, ring, slots);
+  if (view === undefined || view === 'closed') throw ringGone(handle);
+  const from = Math.max(handle.flushedThrough, view.head.flushedThrough);
+  const entries = view.all.filter((e) => e.n > from && e.n <= n);
+  return concatenated(await deltasOf(entries, objects));
+}
+
+async function deltasOf(entries: readonly StoredEntry[], objects: InvocationPorts['objects']): Promise<readonly StateDelta[]> {
+  const deltas: StateDelta[] = [];
+  for (const { bytes } of entries) deltas.push((await unpackEntry(bytes, objects)).body.delta);
+  return deltas;
+}
+
+/** Pure: one delta that does what the others do in order. Of several writes to an address the last one is all that matters. */
+export function concatenated(deltas: readonly StateDelta[]): StateDelta {
+  const writes = new Map<string, StateDelta['writes'][number]>();
+  for (const write of deltas.flatMap((d) => d.writes)) {
+    writes.set(addressText(write.address), write);
+  }
+  return { writes: [...writes.values()], timers: deltas.flatMap((d) => d.timers) };
+}
+
+function ringGone({ generation, subtask }: SubtaskHandle): SluiceError {
+  return new SluiceError('CHECKPOINT_NOT_FOUND', {
+    message: `the checkpoint refers to the changelog of subtask ${subtask} in generation ${generation}, which is gone`,
+    next: 'repair-state',
+    subtask,
+    generation,
+  });
+}

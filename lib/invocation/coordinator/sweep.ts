@@ -1,0 +1,121 @@
+// Objects that nobody refers to any more.
+//   W1  Objects lie under the ring that stored them, and may outlive it: a restore carries references over.
+//   W2  What a subtask refers to is in its newest entry, or in a handle that is retained, or in an acknowledgement of an open checkpoint: an entry
+//       is only followed by another one when its acknowledgement has been put. The item is read again after all of these; if it changed, nothing
+//       is judged.
+//   W3  An object may be stored before the entry that names it, so what belongs to entries that are not there yet stays.
+
+import type { EntryHead, PendingTransaction } from '../entry.ts';
+import type { JobItem } from '../job-item.ts';
+import { decodeHandle } from '../job-item-codec.ts';
+import type { ObjectStore, RingAddress } from '../ports.ts';
+import { settledObjects } from '../sinks/transaction-names.ts';
+import { headsOf } from './checkpoint-objects.ts';
+import { concurrently } from './concurrently.ts';
+import { newestHead } from './facts.ts';
+import { handlesOf } from './notify.ts';
+import type { PulseRun } from './pulse-run.ts';
+import { ringName } from './ring-creation.ts';
+import { forgetDecisions } from './settled.ts';
+
+/** What subtasks store, each as `<kind>/<generation>/<subtask>/…`. */
+const kindsOfRing = ['entry', 'snapshot', 'operator-state', 'held', 'message', 'rows', 'transaction'] as const;
+
+export async function objectsOfRing(objects: ObjectStore, ring: RingAddress): Promise<readonly string[]> {
+  const names: string[] = [];
+  for (const kind of kindsOfRing) names.push(...(await objects.list(`${kind}/${ringName(ring)}/`)));
+  return names;
+}
+
+interface Facts {
+  /** Newest heads of the owners. */
+  readonly owners: ReadonlyMap<string, EntryHead>;
+  /** Heads that may still be restored. */
+  readonly retained: readonly EntryHead[];
+}
+
+async function factsOf(run: PulseRun): Promise<Facts | undefined> {
+  const before = run.item;
+  const { items } = run.options.ports;
+  const heads = await concurrently(before.owners, run.concurrency, ({ subtask }) => newestHead(run, run.ring(subtask)));
+  const retained: EntryHead[] = [];
+  for (const completed of before.completed) retained.push(...headsOf(await handlesOf(run, completed)));
+  retained.push(...headsOf((await items.list('ack/')).map(({ bytes }) => decodeHandle(bytes))));
+  const now = await run.refresh();
+  if (!isSame(before, now)) return undefined;
+  const owners = new Map(heads.filter((head) => head !== undefined).map((head) => [head.subtask, head]));
+  return { owners, retained };
+}
+
+/** Whether what could be referred to is the same. */
+function isSame(before: JobItem, now: JobItem): boolean {
+  const numbers = (item: JobItem): string =>
+    JSON.stringify([item.generation, item.restoring?.generation, item.moving?.epoch, item.begun, item.completed.map((c) => c.checkpoint)]);
+  return numbers(before) === numbers(now);
+}
+
+/** Names of all objects that may still be asked for. `undefined`: the job changed while they were looked up. */
+export async function referencesOf(run: PulseRun): Promise<ReadonlySet<string> | undefined> {
+  const facts = await factsOf(run);
+  return facts === undefined ? undefined : namedBy(facts);
+}
+
+function namedBy({ owners, retained }: Facts): ReadonlySet<string> {
+  const heads = [...owners.values(), ...retained];
+  return new Set([...heads.flatMap(namedByHead), ...heads.flatMap((head) => head.transactions.flatMap(namedByTransaction))]);
+}
+
+function namedByHead(head: EntryHead): readonly string[] {
+  const names = [...head.held.map(({ object }) => object), head.operatorState?.object, head.snapshot];
+  return names.filter((name) => name !== undefined);
+}
+
+function namedByTransaction(transaction: PendingTransaction): readonly string[] {
+  const { atOnce, afterADay } = settledObjects(transaction);
+  return [...atOnce, ...afterADay];
+}
+
+/** Removes what running subtasks have left behind. */
+export async function sweepLive(run: PulseRun): Promise<void> {
+  const facts = await factsOf(run);
+  if (facts === undefined) return;
+  const { objects } = run.options.ports;
+  const references = namedBy(facts);
+  for (const [subtask, head] of facts.owners) {
+    const names = await objectsOfRing(objects, { generation: head.generation, subtask });
+    const gone = names.filter((name) => !references.has(name) && isLeft(name, head, facts, run.item.ringSlots));
+    await concurrently(gone, run.concurrency, (name) => objects.remove(name));
+  }
+  await forgetDecisions(run, references);
+}
+
+/** Pure: whether an object of a ring, which nothing refers to by name, is of no use any more. */
+export function isLeft(name: string, head: EntryHead, { owners }: Pick<Facts, 'owners'>, slots: number): boolean {
+  const [kind, , , ...rest] = name.split('/');
+  switch (kind) {
+    case 'entry':
+      return Number.parseInt(rest[0] ?? '', 10) + slots <= head.n;
+    case 'snapshot':
+      // One that is ahead may be in the hands of who made it, and be named by the next entry.
+      return Number.parseInt(rest[0] ?? '', 10) < head.flushedThrough;
+    case 'operator-state':
+      return Number.parseInt(rest[0] ?? '', 10) < head.n;
+    case 'held':
+      return Number.parseInt(rest.at(-1) ?? '', 10) < head.n;
+    case 'message':
+      return isTaken(rest, head.subtask, owners);
+    default:
+      return false; // rows and records go with their transactions
+  }
+}
+
+/** Whether the receiver has taken a message, and nothing of its channel waits. */
+function isTaken(rest: readonly string[], sender: string, owners: ReadonlyMap<string, EntryHead>): boolean {
+  const [exchange, target = '', sequence = ''] = rest;
+  const receiver = owners.get(target);
+  const ofChannel = (c: { readonly sender: string; readonly exchange: number }): boolean =>
+    c.sender === sender && c.exchange === Number(exchange);
+  const channel = receiver?.channels.find(ofChannel);
+  if (receiver === undefined || channel === undefined || receiver.held.some(ofChannel)) return false;
+  return Number.parseInt(sequence, 10) <= channel.sequence;
+}
