@@ -1,0 +1,52 @@
+import { describe, expect, test } from 'vitest';
+import type { JobItem, JobStatus } from '../../../lib/invocation/job-item.ts';
+import { decodeHandles, decodeJobItem, encodeHandles, encodeJobItem } from '../../../lib/invocation/job-item-codec.ts';
+import { handles, jobItem } from '../../golden/invocation/stored.ts';
+
+const fresh: JobItem = {
+  ...jobItem,
+  status: 'running',
+  failure: undefined,
+  generation: 0,
+  begun: 0,
+  open: [],
+  completed: [],
+  confirmed: 0,
+  lastEndedMs: undefined,
+  restores: [],
+  restoring: undefined,
+  moving: undefined,
+  until: [],
+};
+
+describe('a job item comes back as it was', () => {
+  test.each([
+    ['with all that it can hold', jobItem],
+    ['that has just been made', fresh],
+    ['without owners', { ...fresh, owners: [], rings: [] }],
+  ])('%s', (_, item) => {
+    expect(decodeJobItem(encodeJobItem(item))).toEqual(item);
+  });
+
+  test.each<JobStatus>(['running', 'pausing', 'paused', 'cancelling', 'failing', 'cancelled', 'failed', 'finished'])('%s', (status) => {
+    expect(decodeJobItem(encodeJobItem({ ...fresh, status })).status).toBe(status);
+  });
+});
+
+test('an owner costs its name once, however many lists it is in', () => {
+  const owners = Array.from({ length: 128 }, (_, i) => ({ subtask: `12-${i}`, stage: 12, index: i, splits: [] }));
+  const completed = Array.from({ length: 3 }, (_, i) => ({ ...jobItem.completed[0]!, checkpoint: i, owners }));
+  const size = (item: JobItem): number => encodeJobItem(item).length;
+  expect(size({ ...fresh, owners, completed }) - size({ ...fresh, owners })).toBeLessThan(3 * (128 * 5.5 + 60));
+});
+
+test('a status that nobody writes is damage', () => {
+  const bytes = encodeJobItem({ ...fresh, job: '', planHash: '' });
+  bytes[3] = 200;
+  expect(() => decodeJobItem(bytes)).toThrow(/no status has number 200/);
+});
+
+test('a checkpoint of no subtasks has metadata', () => {
+  expect(decodeHandles(encodeHandles([]))).toEqual([]);
+  expect(decodeHandles(encodeHandles(handles))).toEqual(handles);
+});
