@@ -36,7 +36,10 @@ export async function prepareTransaction(o: PrepareTransaction): Promise<void> {
   if ((await readRecord(objects, t)) !== undefined) return;
   const sink = transactionalOf(o.sink, t);
   const rows = await readRows(objects, t);
-  if (rows === undefined) throw rowsLost(t);
+  if (rows === undefined) {
+    if ((await readDecision(objects, t)) !== undefined) return; // it was settled, and its rows removed, since the first look
+    throw rowsLost(t);
+  }
   const record = await prepareNow({ ...o, sink, rows });
   if ((await readDecision(objects, t)) === 'aborted')
     await sink.abort(context, detachedOf(context.job, t, rows, record.timestamp), record.prepared);
