@@ -33,6 +33,8 @@ export interface Proposal {
     >
   >;
   readonly body: EntryBody;
+  /** Rows that the unit handed to sinks, those that wait for a barrier included. */
+  readonly rowCount?: number;
 }
 
 export type Committed = 'committed' | 'lost';

@@ -11,7 +11,7 @@ import type { InvocationPorts } from '../ports.ts';
 import { subtaskNumber } from '../sinks/transaction-names.ts';
 import { createBaseOf } from '../state/subtask-state.ts';
 import { Environment } from './environment.ts';
-import type { UnitLimits, UnitServices } from './services.ts';
+import type { UnitLimits, UnitObserver, UnitServices } from './services.ts';
 
 export interface EnvironmentOptions {
   readonly plan: Plan;
@@ -29,6 +29,7 @@ export interface EnvironmentOptions {
   readonly patience?: Omit<Patience, 'clock' | 'random'>;
   /** Where a replay reads, for sources whose input was kept because it cannot be read again. By default, the source itself. */
   readonly openSplit?: UnitServices['openSplit'];
+  readonly observer?: UnitObserver | undefined;
 }
 
 /** Tries of a record that fails, before it becomes a dead letter. */
@@ -85,6 +86,7 @@ export function createServices(o: EnvironmentOptions): UnitServices {
     }),
     openSplit: o.openSplit ?? openAtSource,
     sourceContext,
+    observer: o.observer,
   };
 }
 

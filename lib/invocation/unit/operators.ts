@@ -23,12 +23,13 @@ type StoredList = readonly [name: string, redistribution: OperatorListSnapshot['
 export async function operatorsOf(warm: WarmSubtask, services: UnitServices): Promise<OperatorHost> {
   if (warm.host !== undefined) return warm.host;
   const { head } = warm.newest;
+  const metrics = new SubtaskMetrics();
   const host = new OperatorHost({
     stage: warm.stage,
     subtask: warm.owner.index,
     stages: services.plan.stages,
     createKeyedState: warm.state.createKeyedState,
-    metrics: new SubtaskMetrics(),
+    metrics,
     random: services.random,
     now: () => services.clock.now(),
     restore: await restoreOf(warm, services),
@@ -39,6 +40,7 @@ export async function operatorsOf(warm: WarmSubtask, services: UnitServices): Pr
     if (operator !== undefined) operator.watermark = watermark;
   }
   host.takeEffects(); // what opening passed on is in the entries that were committed
+  services.observer?.opened(host, metrics);
   warm.host = host;
   return host;
 }

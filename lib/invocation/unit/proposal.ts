@@ -45,6 +45,7 @@ export async function proposalOf(
   });
   return {
     kind: 'data',
+    rowCount: ran.rowCount,
     head: { ...head, operatorState, operatorWatermarks: ran.operatorWatermarks },
     body: { delta: ran.delta, messages: await claimed(messages, warm, services), rows: ran.rows },
   };

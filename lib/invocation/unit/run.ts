@@ -19,6 +19,8 @@ export interface Ran<W> {
   readonly effects: Effects;
   readonly delta: StateDelta;
   readonly rows: readonly ImmediateRows[];
+  /** For all sinks. */
+  readonly rowCount: number;
   readonly operatorWatermarks: readonly number[];
   /** Encoded, and what was stored before. */
   readonly operatorState: Uint8Array | undefined;
@@ -72,6 +74,7 @@ function runOnce<W>(
     effects,
     delta: warm.state.isSuspended ? emptyDelta : warm.state.takeDelta(),
     rows,
+    rowCount: effects.sinkRows.reduce((sum, sink) => sum + sink.rows.count, 0),
     operatorWatermarks: host.operators.map(({ watermark }) => watermark),
     operatorState: operatorStateOf(host, nextEpoch(warm.newest.head), services.clock.now()),
     operatorStateBefore,

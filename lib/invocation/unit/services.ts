@@ -5,6 +5,8 @@ import type { DetachedContext } from '../../api/sink.ts';
 import type { SourceContext, SplitPosition, SplitReader } from '../../api/source.ts';
 import type { Clock, Random } from '../../core/ports.ts';
 import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
+import type { OperatorHost } from '../../runtime/host.ts';
+import type { SubtaskMetrics } from '../../runtime/metrics.ts';
 import type { SplitProgress } from '../entry.ts';
 import type { Owner } from '../job-item.ts';
 import type { Patience } from '../patience.ts';
@@ -22,6 +24,14 @@ export interface UnitLimits {
   readonly attemptsMax: number;
   /** Materialise when this many slots or fewer are left. */
   readonly flushBelowSlots: number;
+}
+
+/** Who wants to know what an environment does, besides its results. Nothing rests on it. */
+export interface UnitObserver {
+  /** Operators were made over a subtask's state. */
+  opened(host: OperatorHost, metrics: SubtaskMetrics): void;
+  /** @param rows  that the unit handed to sinks */
+  committed(rows: number): void;
 }
 
 export interface BaseRequest {
@@ -52,4 +62,5 @@ export interface UnitServices {
     readonly context: SourceContext;
   }) => SplitReader<unknown>;
   readonly sourceContext: (uid: string) => SourceContext;
+  readonly observer?: UnitObserver | undefined;
 }

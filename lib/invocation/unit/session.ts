@@ -75,6 +75,7 @@ export class Session {
       await dropOperators(warm);
       return outcome;
     }
+    this.services.observer?.committed(proposal.rowCount ?? 0);
     await deliver(warm, this.services);
     return outcome;
   }
