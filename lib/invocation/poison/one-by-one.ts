@@ -1,0 +1,61 @@
+// Hands a batch to the operators record by record, so that when one throws it is known which. Only done when a record of the unit has thrown before:
+// the results are the same as of whole batches, and slower.
+
+import type { RecordBatch } from '../../core/batch.ts';
+import { listedOrigins } from '../../core/origins.ts';
+import type { RecordPlace } from '../intake.ts';
+import type { RecordName } from './attempts.ts';
+
+export interface SingleRecord {
+  readonly name: RecordName;
+  readonly batch: RecordBatch;
+  readonly input: 0 | 1;
+}
+
+/** One run of a unit. */
+export class OneByOne {
+  /** The record under way: after a run that threw, the one to blame; `undefined` when it was none. */
+  current: SingleRecord | undefined;
+  /** Records that were left out because letters take their place. */
+  readonly parked: SingleRecord[] = [];
+  readonly #settled = new Set<string>();
+  readonly #isParked: (name: RecordName) => boolean;
+
+  constructor(isParked: (name: RecordName) => boolean) {
+    this.#isParked = isParked;
+  }
+
+  feed(batch: RecordBatch, input: 0 | 1, at: RecordPlace, process: (batch: RecordBatch, input: 0 | 1) => void): void {
+    for (let index = 0; index < batch.count; index++) {
+      const name = { place: at.place, record: at.record(index) };
+      const single: SingleRecord = { name, batch: recordOf(batch, index), input };
+      if (this.#isParked(name)) this.parked.push(single);
+      else {
+        this.current = single;
+        process(single.batch, input);
+        this.current = undefined;
+      }
+      this.#settled.add(textOf(name));
+    }
+  }
+
+  /** The run got past the record, by processing it or by leaving it out. */
+  isSettled(name: RecordName): boolean {
+    return this.#settled.has(textOf(name));
+  }
+}
+
+function textOf({ place, record }: RecordName): string {
+  return `${place}/${record}`;
+}
+
+function recordOf(batch: RecordBatch, index: number): RecordBatch {
+  const { values, keys, timestamps, origins } = batch;
+  return {
+    values: [values[index]],
+    count: 1,
+    keys: keys === undefined ? undefined : keys.slice(index, index + 1),
+    timestamps: timestamps === undefined ? undefined : timestamps.slice(index, index + 1),
+    origins: origins === undefined ? undefined : listedOrigins([origins.at(index)]),
+  };
+}
