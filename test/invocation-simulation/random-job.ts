@@ -42,12 +42,16 @@ interface Stream {
   readonly input: Input;
   readonly isOrdered: boolean;
   readonly isTimed: boolean;
+  /** Each row has one cause, whatever order the sources come in: its id stands for its content. */
+  readonly isIdentified: boolean;
   readonly parallelism: number;
   readonly rows: number;
   readonly hops: number;
 }
 
 const eventTimeBegins = 1_600_000_000_000;
+/** What these hold comes out with the final watermark only. */
+const endsWithTime: readonly Op['kind'][] = ['window', 'buckets', 'rules', 'hold'];
 const keyForms: readonly KeyForm[] = ['text', 'tuple', 'object', 'number'];
 
 export function randomJob(seed: number): Setting {
@@ -66,7 +70,7 @@ export function randomJob(seed: number): Setting {
     },
     ringSlots: random.pick([6, 8, 8, 8, 16]),
     limits: bounds(random),
-    isFinite: random.chance(0.75),
+    isFinite: random.chance(0.7) || nodes.some((n) => endsWithTime.includes(n.op.kind)),
     mayRewind: mode === 'EXACTLY_ONCE' && random.chance(0.25),
   };
 }
@@ -141,13 +145,16 @@ class Draw {
     const parallelism = random.between(1, splits.length);
     const input = this.#add({ kind: 'source', source }, [], parallelism);
     const rows = splits.reduce((n, s) => n + s.rows.length, 0);
-    return { input, isOrdered: true, isTimed: hasWatermarks, parallelism, rows, hops: 0 };
+    return { input, isOrdered: true, isTimed: hasWatermarks, isIdentified: true, parallelism, rows, hops: 0 };
   }
 
-  /** Something in front of the first exchange, or between two sources. */
+  /** Something in front of the first exchange, or two sources that become one stream. */
   #shortStep(open: readonly Stream[]): Stream[] {
     const random = this.#random;
     const [stream, ...others] = random.shuffled(open);
+    const [other, ...rest] = others;
+    if (other !== undefined && other.parallelism === stream!.parallelism && random.chance(0.2))
+      return [...rest, this.#union(stream!, other)];
     const choices: (() => Stream[])[] = [
       () => [this.#chain(stream!, { kind: 'map', add: random.below(50), mayThrow: true })],
       () => [this.#chain(stream!, { kind: 'filter', modulus: random.between(2, 5) })],
@@ -157,12 +164,6 @@ class Draw {
         return [main, { ...main, input: { ...main.input, isSide: true } }];
       },
     ];
-    if (others.length > 0 && others[0]!.parallelism === stream!.parallelism) {
-      const [other, ...rest] = others;
-      choices.push(() => [...rest, this.#union(stream!, other!)]);
-      const made = random.pick(choices)();
-      return made.length > 0 && rest.length + 1 === made.length && made.at(-1)!.rows > stream!.rows ? made : [...others, ...made];
-    }
     return [...others, ...random.pick(choices)()];
   }
 
@@ -172,7 +173,15 @@ class Draw {
 
   #union(a: Stream, b: Stream): Stream {
     const input = this.#add({ kind: 'union' }, [a.input, b.input], a.parallelism);
-    return { ...a, input, isOrdered: a.isOrdered && b.isOrdered, isTimed: a.isTimed && b.isTimed, rows: a.rows + b.rows };
+    const isIdentified = a.isIdentified && b.isIdentified;
+    return {
+      ...a,
+      input,
+      isOrdered: a.isOrdered && b.isOrdered,
+      isTimed: a.isTimed && b.isTimed,
+      isIdentified,
+      rows: a.rows + b.rows,
+    };
   }
 
   /** A stage behind an exchange. Most jobs bring all their sources together in it: that is where alignments are. */
@@ -199,13 +208,13 @@ class Draw {
       input: this.#add(op, [stream.input], to.parallelism),
       ...more,
     });
-    const loose = { isOrdered: false, isTimed: false };
+    const loose = { isOrdered: false, isTimed: false, isIdentified: false };
     const pinned = stream.isOrdered && random.chance(0.7);
     if (this.#mode !== 'EXACTLY_ONCE') return cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned: pinned }, loose);
     const choices: (() => Stream)[] = [
       () => cut({ kind: 'count', key }, loose),
       () => cut({ kind: 'distinct', key, modulus: random.between(3, 40) }, loose),
-      () => cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned: pinned }, { isOrdered: pinned, isTimed: false }),
+      () => cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned: pinned }, { ...loose, isOrdered: pinned }),
       () => this.#rules(stream, key, to.parallelism),
     ];
     if (stream.isOrdered) {
@@ -231,7 +240,15 @@ class Draw {
       : { kind: 'pairs', key: random.pick(keyForms), modulus: 3 };
     const parallelism = random.pick([1, 2, 3]);
     const input = this.#add(op, [a.input, b.input], parallelism);
-    return { input, isOrdered: false, isTimed: false, parallelism, rows: a.rows + b.rows, hops: Math.max(a.hops, b.hops) + 1 };
+    return {
+      input,
+      isOrdered: false,
+      isTimed: false,
+      isIdentified: false,
+      parallelism,
+      rows: a.rows + b.rows,
+      hops: Math.max(a.hops, b.hops) + 1,
+    };
   }
 
   #rules(stream: Stream, key: KeyForm, parallelism: number): Stream {
@@ -242,7 +259,7 @@ class Draw {
     const rules = this.#add({ kind: 'source', source }, [], 1);
     const input = this.#add({ kind: 'rules', key }, [stream.input, rules], parallelism);
     const rows = stream.rows + parallelism * split.rows.length;
-    return { input, isOrdered: false, isTimed: false, parallelism, rows, hops: stream.hops + 1 };
+    return { input, isOrdered: false, isTimed: false, isIdentified: false, parallelism, rows, hops: stream.hops + 1 };
   }
 
   #sinks(stream: Stream, isFirst: boolean): void {
@@ -250,11 +267,15 @@ class Draw {
     let last = stream;
     if (random.chance(0.15)) {
       const op: Op = { kind: 'delay', rows: random.between(1, 3), form: random.pick(['checkpointed', 'list']) };
-      last = { ...this.#chain(stream, op), isOrdered: false };
+      last = { ...this.#chain(stream, op), isOrdered: false, isIdentified: false };
     }
-    const kinds: readonly SinkKind[] = stream.isOrdered
-      ? ['two-phase', 'two-phase', 'upsert', 'upsert', 'log', 'append']
-      : ['two-phase', 'two-phase', 'upsert', 'log'];
+    const kinds: readonly SinkKind[] = [
+      'two-phase',
+      'contract',
+      'log',
+      'append',
+      ...(last.isIdentified ? (['upsert', 'upsert'] as const) : []),
+    ];
     const chosen = [...new Set(random.shuffled(kinds))].slice(0, isFirst ? random.pick([1, 2, 2]) : 1);
     for (const sink of chosen) {
       this.#add({ kind: 'sink', sink, rollBytes: undefined, isOrdered: last.isOrdered }, [last.input], last.parallelism);

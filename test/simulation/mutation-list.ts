@@ -1,24 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code of the product, placeholders included.
 // The rules that are taken out, one mutation each. `find` occurs exactly once in the file below lib/.
 
-export interface Patch {
-  readonly file: string;
-  readonly find: string;
-  readonly replace: string;
-}
-
-export interface Mutation {
-  readonly name: string;
-  /** What the product promises and the mutation breaks. */
-  readonly rule: string;
-  readonly patches: readonly Patch[];
-}
-
-const one = (name: string, rule: string, file: string, find: string, replace: string): Mutation => ({
-  name,
-  rule,
-  patches: [{ file, find, replace }],
-});
+import { type Mutation, one } from './mutation.ts';
 
 export const mutations: readonly Mutation[] = [
   // Checkpoints

@@ -1,22 +1,38 @@
-// Is the simulation hard enough? Each mutation takes one rule out of a copy of the product; the simulation of the copy must fail within a range of
+// Are the simulations hard enough? Each mutation takes one rule out of a copy of the product; the simulation of the copy must fail within a range of
 // seeds. A mutation whose text is not found exactly once fails loudly: then the product has changed and the mutation has to follow.
-//   npm run sim:mutations                     all of them
-//   npm run sim:mutations -- --only NAME      one; `--seeds K` seeds at most (default 3,000), `--workers N`
+//   npm run sim:mutations                     all of them, of both runtimes
+//   npm run sim:mutations -- --only NAME      one; `--of embedded` or `--of invocations`; `--seeds K` seeds at most, `--workers N`
 
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { type Mutation, mutations } from './mutation-list.ts';
+import { mutations as ofInvocations } from '../invocation-simulation/mutation-list.ts';
+import type { Mutation } from './mutation.ts';
+import { mutations as ofEmbedded } from './mutation-list.ts';
 
 const { values } = parseArgs({
   options: {
     only: { type: 'string' },
-    seeds: { type: 'string', default: '3000' },
+    of: { type: 'string' },
+    seeds: { type: 'string' },
     workers: { type: 'string', default: String(availableParallelism()) },
   },
 });
+
+interface Simulation {
+  readonly of: string;
+  readonly script: string;
+  /** Within which each mutation must be caught. */
+  readonly seeds: number;
+  readonly mutations: readonly Mutation[];
+}
+
+const simulations: readonly Simulation[] = [
+  { of: 'embedded', script: 'test/simulation/sim.ts', seeds: 3_000, mutations: ofEmbedded },
+  { of: 'invocations', script: 'test/invocation-simulation/sim.ts', seeds: 2_000, mutations: ofInvocations },
+];
 
 const root = join(import.meta.dirname, '../..');
 
@@ -27,7 +43,8 @@ function copied(from: string): string {
   const copy = mkdtempSync(join(tmpdir(), 'sluice-mutation-'));
   mkdirSync(join(copy, 'test'));
   cpSync(join(from, 'lib'), join(copy, 'lib'), { recursive: true });
-  cpSync(join(from, 'test/simulation'), join(copy, 'test/simulation'), { recursive: true });
+  for (const part of ['simulation', 'invocation-simulation', 'support'])
+    cpSync(join(from, 'test', part), join(copy, 'test', part), { recursive: true });
   cpSync(join(from, 'package.json'), join(copy, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
   return copy;
@@ -50,8 +67,8 @@ function mutated(mutation: Mutation): string {
 }
 
 /** Simulates a copy. @returns what it printed */
-async function simulated(copy: string, args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, ['test/simulation/sim.ts', ...args], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
+async function simulated(copy: string, script: string, args: readonly string[]): Promise<string> {
+  const child = spawn(process.execPath, [script, ...args], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
   const hear = (data: Buffer): void => {
     said += data;
@@ -67,16 +84,16 @@ interface Verdict {
   readonly what: string;
 }
 
-async function verdictOf(mutation: Mutation): Promise<Verdict> {
+async function verdictOf(mutation: Mutation, { script, seeds }: { readonly script: string; readonly seeds: string }): Promise<Verdict> {
   const copy = mutated(mutation);
   try {
-    const said = await simulated(copy, ['--from', '1', '--seeds', values.seeds, '--workers', values.workers, '--first-failure']);
+    const said = await simulated(copy, script, ['--from', '1', '--seeds', seeds, '--workers', values.workers, '--first-failure']);
     const failure = /^seed (\d+) fails: (.*)$/m.exec(said);
     if (failure === null) return { seed: undefined, what: said.trim().split('\n').slice(-3).join(' / ') };
     const [, seed, what] = failure;
     // A mutation that does not even run proves nothing, and neither does a seed that fails by itself.
     if (/ReferenceError|SyntaxError|is not a function/.test(what!)) return { seed: undefined, what: `the mutated code is broken: ${what}` };
-    const calm = await simulated(pristine, ['--seed', seed!]);
+    const calm = await simulated(pristine, script, ['--seed', seed!]);
     if (/^ {2}/m.test(calm)) return { seed: undefined, what: `seed ${seed} fails without the mutation too: ${calm}` };
     return { seed: Number(seed), what: what! };
   } finally {
@@ -84,15 +101,19 @@ async function verdictOf(mutation: Mutation): Promise<Verdict> {
   }
 }
 
-const chosen = mutations.filter((m) => values.only === undefined || m.name === values.only);
+const chosen = simulations
+  .filter(({ of }) => values.of === undefined || values.of === of)
+  .flatMap((simulation) => simulation.mutations.map((mutation) => ({ simulation, mutation })))
+  .filter(({ mutation }) => values.only === undefined || mutation.name === values.only);
 if (chosen.length === 0) throw new Error(`no mutation is called '${values.only}'`);
 let survivors = 0;
 try {
-  for (const mutation of chosen) {
+  for (const { simulation, mutation } of chosen) {
     const begin = performance.now();
-    const { seed, what } = await verdictOf(mutation);
+    const seeds = values.seeds ?? String(simulation.seeds);
+    const { seed, what } = await verdictOf(mutation, { script: simulation.script, seeds });
     if (seed === undefined) survivors++;
-    const verdict = seed === undefined ? `SURVIVES ${values.seeds} seeds` : `seed ${seed}`;
+    const verdict = seed === undefined ? `SURVIVES ${seeds} seeds` : `seed ${seed}`;
     const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
     console.log(`${mutation.name} (${mutation.rule}) → ${verdict} in ${seconds} s: ${what.slice(0, 200)}`);
   }

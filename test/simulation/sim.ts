@@ -9,8 +9,8 @@ import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { Worker } from 'node:worker_threads';
 import { type FaultKind, faultKinds } from '../../lib/testing/index.ts';
+import { playSeeds } from '../support/seed-range.ts';
 import { simulate } from './scenario.ts';
 import { noOutcome, type Verdict } from './verdict.ts';
 
@@ -53,48 +53,19 @@ function hung(seed: number): Verdict {
 async function range(from: number, count: number): Promise<void> {
   const begin = performance.now();
   const seeds = [...new Set([...(values['first-failure'] ? [] : knownSeeds()), ...Array.from({ length: count }, (_, i) => from + i)])];
-  const verdicts: Verdict[] = [];
-  let next = 0;
   const isTty = process.stdout.isTTY === true;
-  await new Promise<void>((resolve, reject) => {
-    let busy = 0;
-    for (let i = 0; i < Number(values.workers); i++) {
-      let worker = new Worker(new URL('./sim-worker.ts', import.meta.url));
-      let watchdog: NodeJS.Timeout | undefined;
-      const give = (): void => {
-        clearTimeout(watchdog);
-        const seed = seeds[next];
-        if (seed === undefined) {
-          void worker.terminate();
-          if (--busy === 0) resolve();
-          return;
-        }
-        next++;
-        // Steps are counted by the world; an engine that never gives control back has to be ended from outside.
-        watchdog = setTimeout(() => {
-          void worker.terminate();
-          worker = new Worker(new URL('./sim-worker.ts', import.meta.url));
-          listen();
-          hear(hung(seed));
-        }, seedMsMax);
-        worker.postMessage(seed);
-      };
-      const hear = (verdict: Verdict): void => {
-        verdicts.push(verdict);
-        if (verdict.failures.length > 0) {
-          console.log(`seed ${verdict.seed} fails: ${verdict.failures[0]}\n  npm run sim -- --seed ${verdict.seed}`);
-          if (values['first-failure']) next = seeds.length;
-        } else if (isTty && verdicts.length % 100 === 0) console.log(`${verdicts.length} of ${seeds.length} seeds`);
-        give();
-      };
-      const listen = (): void => {
-        worker.on('message', hear);
-        worker.on('error', reject);
-      };
-      listen();
-      busy++;
-      give();
-    }
+  const verdicts = await playSeeds<Verdict>({
+    worker: new URL('./sim-worker.ts', import.meta.url),
+    seeds,
+    workers: Number(values.workers),
+    isFirstFailureTheLast: values['first-failure'],
+    seedMsMax,
+    hung,
+    onVerdict: (verdict, played) => {
+      if (verdict.failures.length > 0)
+        console.log(`seed ${verdict.seed} fails: ${verdict.failures[0]}\n  npm run sim -- --seed ${verdict.seed}`);
+      else if (isTty && played % 100 === 0) console.log(`${played} of ${seeds.length} seeds`);
+    },
   });
   report(verdicts, (performance.now() - begin) / 1_000);
 }

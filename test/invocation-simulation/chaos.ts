@@ -1,0 +1,178 @@
+// What goes wrong with calls and processes, and how often. Rates are drawn once a seed, many of them zero, so that every seed leans elsewhere.
+//   C1  A fault strikes a call at the instant of its effect; one draw decides.
+//   C2  What a process had asked for before it died or froze may still happen: at once, later, or never.
+//   C3  After `quiet` nothing goes wrong any more; what was frozen goes on within a bounded time.
+
+import { SluiceError } from '../../lib/index.ts';
+import type { BentCall, Call, Faults, SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
+import type { Counts } from './counts.ts';
+
+/** Faults that one call can meet. */
+export const callFaults = [
+  'throttled',
+  'reply lost',
+  'late effect',
+  'slow call',
+  'crash',
+  'crash after effect',
+  'frozen',
+  'clock jump',
+] as const;
+export type CallFault = (typeof callFaults)[number];
+
+export type Rates = Readonly<Record<CallFault, number>>;
+
+export function drawRates(random: SeededRandom): Rates {
+  return {
+    throttled: random.pick([0, 0.01, 0.04]),
+    'reply lost': random.pick([0, 0.004, 0.02]),
+    'late effect': random.pick([0, 0.004, 0.02]),
+    'slow call': random.pick([0, 0.005, 0.02]),
+    crash: random.pick([0, 0.002, 0.006, 0.012]),
+    'crash after effect': random.pick([0, 0.001, 0.004]),
+    frozen: random.pick([0, 0.002, 0.006, 0.012]),
+    'clock jump': random.pick([0, 0.002]),
+  };
+}
+
+/** Asks nothing of the outside, so that it cannot fail. */
+const cannotFail = new Set(['sleep', 'breathe', 'control.answer']);
+
+export class Chaos implements Faults {
+  readonly #random: SeededRandom;
+  readonly #rates: Rates;
+  readonly #counts: Counts;
+  /** How long a process stays frozen at most, ms. */
+  readonly #frozenMsMax: number;
+  #isQuiet = false;
+  /** Told when a process freezes, before anything else happens. */
+  onFrozen: ((process: SimulatedProcess) => void) | undefined;
+  /** Strikes instead of chance: the sweep of single faults decides by itself. */
+  readonly #decide: ((call: Call) => CallFault | undefined) | undefined;
+
+  constructor(p: {
+    readonly random: SeededRandom;
+    readonly rates: Rates;
+    readonly counts: Counts;
+    readonly frozenMsMax: number;
+    readonly decide?: (call: Call) => CallFault | undefined;
+  }) {
+    this.#random = p.random.fork('chaos');
+    this.#rates = p.rates;
+    this.#counts = p.counts;
+    this.#frozenMsMax = p.frozenMsMax;
+    this.#decide = p.decide;
+  }
+
+  get isQuiet(): boolean {
+    return this.#isQuiet;
+  }
+
+  quiet(): void {
+    this.#isQuiet = true;
+  }
+
+  /** True with this probability while things go wrong. */
+  happens(probability: number): boolean {
+    return !this.#isQuiet && this.#random.chance(probability);
+  }
+
+  strike(call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined {
+    if (this.#isQuiet) return undefined;
+    const fault = this.#decide === undefined ? this.#drawn(call) : this.#decide(call);
+    if (fault === undefined) return undefined;
+    if (fault !== 'slow call' || !call.isLate) this.#counts.count(fault);
+    return this.#bend(fault, call, world);
+  }
+
+  #drawn(call: Call): CallFault | undefined {
+    let left = this.#random.bits() / 2 ** 32;
+    for (const fault of callFaults) {
+      left -= this.#rates[fault];
+      if (left < 0) return this.canHit(fault, call) ? fault : undefined;
+    }
+    return undefined;
+  }
+
+  canHit(fault: CallFault, call: Call): boolean {
+    if (fault === 'slow call') return !call.isLate && call.method !== 'sleep';
+    if (fault === 'crash' || fault === 'crash after effect' || fault === 'frozen' || fault === 'clock jump') return true;
+    return !cannotFail.has(call.method);
+  }
+
+  #bend(fault: CallFault, call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined {
+    const { process } = call;
+    switch (fault) {
+      case 'throttled':
+        return { kind: 'fails', error: refusal('STORE_THROTTLED', call) };
+      case 'reply lost':
+        return { kind: 'reply-lost', error: this.#uncertain(call) };
+      case 'late effect':
+        return { kind: 'late', error: this.#uncertain(call), afterMs: this.#random.skewed(2 * this.#frozenMsMax) };
+      case 'slow call':
+        call.dueAt = world.now + this.#random.skewed(this.#frozenMsMax);
+        call.isLate = true;
+        return 'put-off';
+      case 'crash':
+        this.kill(process, world);
+        return 'gone';
+      case 'crash after effect':
+        return { kind: 'dies-after', die: () => this.kill(process, world) };
+      case 'frozen':
+        this.#freeze(process, world);
+        return 'put-off';
+      case 'clock jump':
+        process.clockErrorMs += this.#random.skewed(3_600_000) * (this.#random.chance(0.5) ? 1 : -1);
+        return undefined;
+    }
+  }
+
+  /** The process ends; of what it had asked for any part may still happen, when others have gone on long since. */
+  kill(process: SimulatedProcess, world: World): void {
+    if (process.state === 'dead') return;
+    world.note(`${process.name} dies`);
+    const asked = world.waiting(process).filter((c) => c.stage === 'asked' && !cannotFail.has(c.method));
+    process.lose();
+    for (const call of asked) {
+      if (this.#isQuiet || !this.#random.chance(0.5)) continue;
+      world.alarm(this.#random.skewed(this.#frozenMsMax), () => {
+        this.#counts.count('effect after death');
+        world.note(`${process.name} ${call.method} ${call.place} happens after its death`);
+        outcomeOf(call);
+      });
+    }
+  }
+
+  #freeze(process: SimulatedProcess, world: World): void {
+    if (process.state !== 'running') return;
+    process.stop();
+    for (const call of world.waiting(process)) {
+      if (call.stage !== 'asked' || cannotFail.has(call.method) || !this.#random.chance(0.5)) continue;
+      world.alarm(this.#random.skewed(20) - 1, () => {
+        if (call.stage !== 'asked' || process.state === 'dead') return;
+        this.#counts.count('effect while frozen');
+        world.note(`${process.name} ${call.method} ${call.place} happens while it is frozen`);
+        call.outcome = outcomeOf(call);
+        call.stage = 'done';
+      });
+    }
+    world.alarm(this.#random.skewed(this.#frozenMsMax), () => process.continue());
+    this.onFrozen?.(process);
+  }
+
+  #uncertain(call: Call): Error {
+    return this.#random.chance(0.5) ? refusal('STORE_UNCERTAIN', call) : new Error(`no answer from ${call.method}`);
+  }
+}
+
+function refusal(code: 'STORE_THROTTLED' | 'STORE_UNCERTAIN', call: Call): SluiceError {
+  return new SluiceError(code, { message: `${call.method} ${call.place}`, next: 'try-again' });
+}
+
+function outcomeOf(call: Call): { readonly value: unknown } | { readonly error: unknown } {
+  try {
+    return { value: call.effect(1) };
+  } catch (error) {
+    return { error };
+  }
+}

@@ -1,0 +1,87 @@
+// What happened, counted over all seeds. A fault or a rare situation that never comes proves nothing, so a long range of seeds asserts that each
+// line of this list came.
+
+export const happenings = [
+  // Faults of one call
+  'throttled', // nothing happened, and the caller is told so
+  'reply lost', // it happened, and the caller is told that it failed
+  'late effect', // the caller is told that it failed, and it happens later
+  'slow call',
+  'left over', // a batch did a part of its work
+  // Faults of a process
+  'crash',
+  'crash after effect', // dies when an effect has happened and before it hears of it
+  'effect after death', // what a dead environment had asked for happens later
+  'frozen',
+  'effect while frozen',
+  'thawed in time', // goes on before anybody gave it up
+  'thawed as zombie', // goes on when others have done its work
+  'thawed by a later invocation', // two invocations are under way in one environment
+  'timed out',
+  'clock jump',
+  // Deliveries
+  'cold start',
+  'another environment', // a subtask's next unit runs elsewhere
+  'overlapping event',
+  'redelivered event',
+  'part of an event acknowledged',
+  'event refused',
+  'event of several subtasks',
+  'message redelivered',
+  'late duplicate',
+  'group not blocked', // messages in flight kept nothing back
+  'sent again after the queue forgot',
+  'old receipt worked',
+  // The coordinator
+  'coordinator crash',
+  'coordinator frozen',
+  'pulses at once',
+  'no pulse for long',
+  'checkpoint begun',
+  'checkpoint completed',
+  'checkpoint aborted',
+  'restore asked for',
+  'restore of an older checkpoint asked for',
+  'restored',
+  'pause asked for',
+  'resumed',
+  'a day passes',
+  // What units and entries come to
+  'append lost',
+  'ring wrapped',
+  'entry overflowed',
+  'message overflowed',
+  'held message spilled',
+  'records waited behind a barrier',
+  'alignment given up',
+  'transaction discarded',
+  'prepare refused',
+  'row refused as older',
+  'user code throws',
+] as const;
+
+export type Happening = (typeof happenings)[number];
+
+export class Counts {
+  readonly #counts = new Map<string, number>();
+
+  count(what: Happening, times = 1): void {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
+  }
+
+  add(other: Readonly<Record<string, number>>): void {
+    for (const [what, times] of Object.entries(other)) this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
+  }
+
+  get(what: Happening): number {
+    return this.#counts.get(what) ?? 0;
+  }
+
+  get never(): readonly Happening[] {
+    return happenings.filter((what) => this.get(what) === 0);
+  }
+
+  toJSON(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
+  }
+}

@@ -1,0 +1,93 @@
+// The event source mapping of one split. It knows how far it was told "done" and nothing else: it cannot seek, it begins a little early at times, it
+// does not always wait for an answer, and what was not acknowledged comes again.
+
+import type { EventRecord, Invocation } from '../../lib/invocation/invocation.ts';
+import type { SeededRandom, World } from '../../lib/testing/index.ts';
+import type { SplitScript } from '../simulation/spec.ts';
+import type { Chaos } from './chaos.ts';
+import type { Counts } from './counts.ts';
+import { type Fleet, pause } from './fleet.ts';
+import { type Arrivals, positionAfter } from './source.ts';
+
+export interface FeedRates {
+  /** Rest between two events, ms at most. */
+  readonly restMs: number;
+  readonly batchMax: number;
+  /** The event begins before what was acknowledged. */
+  readonly early: number;
+  /** The next event is sent before this one was answered. */
+  readonly overlap: number;
+}
+
+export interface FeedOptions {
+  readonly world: World;
+  readonly fleet: Fleet;
+  readonly chaos: Chaos;
+  readonly counts: Counts;
+  readonly random: SeededRandom;
+  readonly arrivals: Arrivals;
+  readonly rates: FeedRates;
+  readonly subtask: string;
+  readonly ordinal: number;
+  readonly script: SplitScript;
+  readonly isOver: () => boolean;
+}
+
+/** Runs until the job is over. */
+export class Feed {
+  readonly #o: FeedOptions;
+  readonly #random: SeededRandom;
+  #acknowledged = 0;
+  #isEndAcknowledged = false;
+  #sentTo = 0;
+
+  constructor(options: FeedOptions) {
+    this.#o = options;
+    this.#random = options.random.fork(`feed ${options.script.id}`);
+  }
+
+  get acknowledged(): number {
+    return this.#acknowledged;
+  }
+
+  async run(): Promise<void> {
+    const { world, chaos, rates, isOver } = this.#o;
+    while (!isOver()) {
+      await pause(world, this.#random.skewed(rates.restMs));
+      const invocation = this.#next();
+      if (invocation === undefined) continue;
+      const delivered = this.#deliver(invocation);
+      if (!chaos.happens(rates.overlap)) await delivered;
+    }
+  }
+
+  #next(): (Invocation & { readonly kind: 'records' }) | undefined {
+    const { arrivals, script, rates, chaos, counts } = this.#o;
+    const arrived = arrivals.arrived(script);
+    const isEnd = arrived === script.rows.length && arrivals.hasEnded(script);
+    const hasNothing = this.#acknowledged >= arrived;
+    if (hasNothing && (!isEnd || (this.#isEndAcknowledged && !this.#random.chance(0.02)))) return undefined;
+    const from = Math.max(0, this.#acknowledged - (chaos.happens(rates.early) ? this.#random.between(1, 3) : 0));
+    const to = Math.min(arrived, this.#acknowledged + this.#random.between(1, rates.batchMax));
+    if (from < this.#acknowledged) counts.count('overlapping event');
+    else if (from < this.#sentTo) counts.count('redelivered event');
+    this.#sentTo = Math.max(this.#sentTo, to);
+    const records = script.rows.slice(from, to).map((value, i): EventRecord => ({ value, after: positionAfter(script, from + i + 1) }));
+    return { kind: 'records', subtask: this.#o.subtask, split: this.#o.ordinal, records, isLast: to === script.rows.length && isEnd };
+  }
+
+  async #deliver(invocation: Invocation & { readonly kind: 'records' }): Promise<void> {
+    const { fleet, counts } = this.#o;
+    const answer = await fleet.invoke(invocation);
+    if (answer === undefined) return;
+    if (answer.kind === 'refused') {
+      counts.count('event refused');
+      return;
+    }
+    if (answer.kind === 'partial') counts.count('part of an event acknowledged');
+    const count = answer.kind === 'done' ? invocation.records.length : answer.count;
+    const last = invocation.records[count - 1];
+    if (last !== undefined) this.#acknowledged = Math.max(this.#acknowledged, last.after.index);
+    if (answer.kind === 'done' && invocation.isLast) this.#isEndAcknowledged = true;
+  }
+}

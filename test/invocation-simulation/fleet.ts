@@ -1,0 +1,221 @@
+// The environments of a simulated function: processes that are given one event at a time, in no order that a subtask could rely on. An environment
+// may be new, it may have served the subtask long ago, and it may still hold an older invocation in mid-await that nobody waits for any more.
+
+import type { Answer, Invocation } from '../../lib/invocation/invocation.ts';
+import type { SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
+import type { Chaos } from './chaos.ts';
+import type { Counts } from './counts.ts';
+
+export interface UnderTest {
+  invoke(invocation: Invocation, o: { readonly deadlineMs: number }): Promise<Answer>;
+}
+
+interface Seat {
+  readonly process: SimulatedProcess;
+  readonly environment: UnderTest;
+  readonly bornMs: number;
+  /** Time at which the event it is busy with is given up; `undefined`: idle. */
+  deadlineMs: number | undefined;
+  /** Tells who waits that no answer will come. */
+  giveUp: (() => void) | undefined;
+  isWatched: boolean;
+}
+
+export interface FleetOptions {
+  readonly world: World;
+  readonly chaos: Chaos;
+  readonly counts: Counts;
+  readonly random: SeededRandom;
+  /** Makes the environment of a new process. */
+  readonly start: (process: SimulatedProcess) => UnderTest;
+  readonly seatsMax: number;
+  /** After this an event is given up, ms. */
+  readonly timeoutMs: number;
+  /** How likely a subtask is served where it was served before. */
+  readonly affinity: number;
+  readonly onDefect: (error: unknown, invocation: Invocation) => void;
+}
+
+/** No environment lives for a day. */
+const lifeMs = 12 * 3_600_000;
+
+export class Fleet {
+  readonly #o: FleetOptions;
+  readonly #random: SeededRandom;
+  #seats: Seat[] = [];
+  #born = 0;
+  readonly #lastServed = new Map<string, Seat>();
+
+  constructor(options: FleetOptions) {
+    this.#o = options;
+    this.#random = options.random.fork('fleet');
+    options.chaos.onFrozen = (process) => this.#meetFrozen(process);
+  }
+
+  /** One invocation as an event of its own. @returns `undefined` when nobody answered */
+  async invoke(invocation: Invocation): Promise<Answer | undefined> {
+    return (await this.event([invocation]))[0];
+  }
+
+  /** An event that mixes subtasks, one part after the other in one environment. */
+  async event(parts: readonly Invocation[]): Promise<readonly (Answer | undefined)[]> {
+    const seat = await this.#seat(parts[0]!.subtask);
+    seat.deadlineMs = this.#o.world.now + this.#o.timeoutMs;
+    let isGone = false;
+    const gone = new Promise<undefined>((resolve) => {
+      seat.giveUp = () => {
+        isGone = true;
+        resolve(undefined);
+      };
+    });
+    this.#watch(seat);
+    const answers: (Answer | undefined)[] = [];
+    for (const part of parts) {
+      answers.push(await Promise.race([this.#run(seat, part), gone]));
+      if (isGone) return answers;
+    }
+    this.#release(seat);
+    return answers;
+  }
+
+  /** Whoever is frozen goes on; nothing starts any more unless it is asked to. */
+  thaw(): void {
+    for (const p of this.#o.world.processes) p.continue();
+  }
+
+  /** A day is over: no environment of yesterday is left. */
+  retireAll(): void {
+    for (const seat of this.#seats) seat.process.lose();
+    for (const p of this.#o.world.processes) if (p.name.startsWith('env-')) p.lose();
+    this.#seats = [];
+  }
+
+  async #run(seat: Seat, part: Invocation): Promise<Answer | undefined> {
+    const before = this.#lastServed.get(part.subtask);
+    if (before !== undefined && before !== seat) this.#o.counts.count('another environment');
+    this.#lastServed.set(part.subtask, seat);
+    this.#o.world.note(`${seat.process.name} is asked: ${tellInvocation(part)}`);
+    // The environment's clock says when its time is over.
+    const deadlineMs = seat.deadlineMs! + seat.process.clockErrorMs;
+    try {
+      const answer = await seat.environment.invoke(part, { deadlineMs });
+      this.#o.world.note(`${seat.process.name} answers: ${part.kind} ${part.subtask} ${tellAnswer(answer)}`);
+      return answer;
+    } catch (error) {
+      this.#o.world.note(
+        `${seat.process.name} throws: ${part.kind} ${part.subtask} ${error instanceof Error ? error.message : String(error)}`,
+      );
+      this.#o.onDefect(error, part);
+      return undefined;
+    }
+  }
+
+  async #seat(subtask: string): Promise<Seat> {
+    for (;;) {
+      const seat = this.#take(subtask);
+      if (seat !== undefined) return seat;
+      await pause(this.#o.world, this.#random.skewed(10));
+    }
+  }
+
+  #take(subtask: string): Seat | undefined {
+    const { world, affinity, seatsMax } = this.#o;
+    this.#seats = this.#seats.filter((s) => s.process.state !== 'dead' && (s.deadlineMs !== undefined || world.now - s.bornMs < lifeMs));
+    const idle = this.#seats.filter((s) => s.deadlineMs === undefined);
+    const before = this.#lastServed.get(subtask);
+    if (before !== undefined && idle.includes(before) && this.#random.chance(affinity)) return this.#wake(before);
+    if (this.#seats.length < seatsMax && (idle.length === 0 || this.#random.chance(0.1))) return this.#start();
+    return idle.length === 0 ? undefined : this.#wake(this.#random.pick(idle));
+  }
+
+  #start(): Seat {
+    const process = this.#o.world.process(`env-${++this.#born}`);
+    this.#o.counts.count('cold start');
+    const seat: Seat = {
+      process,
+      environment: this.#o.start(process),
+      bornMs: this.#o.world.now,
+      deadlineMs: undefined,
+      giveUp: undefined,
+      isWatched: false,
+    };
+    void process.becomes('dead').then(() => seat.giveUp?.());
+    this.#seats.push(seat);
+    return seat;
+  }
+
+  #wake(seat: Seat): Seat {
+    if (seat.process.state === 'stopped') {
+      this.#o.counts.count('thawed by a later invocation');
+      seat.process.continue();
+    }
+    return seat;
+  }
+
+  #release(seat: Seat): void {
+    seat.deadlineMs = undefined;
+    seat.giveUp = undefined;
+  }
+
+  /** Gives up events whose time is over. One alarm a seat, whatever the number of its events. */
+  #watch(seat: Seat): void {
+    if (seat.isWatched) return;
+    seat.isWatched = true;
+    const { world } = this.#o;
+    const look = (): void => {
+      if (seat.deadlineMs === undefined || seat.process.state === 'dead') {
+        seat.isWatched = false;
+        return;
+      }
+      if (world.now >= seat.deadlineMs) this.#timeOut(seat);
+      world.alarm(Math.max(1, (seat.deadlineMs ?? world.now + this.#o.timeoutMs) - world.now), look);
+    };
+    world.alarm(this.#o.timeoutMs, look);
+  }
+
+  #timeOut(seat: Seat): void {
+    const { chaos, counts, world } = this.#o;
+    counts.count('timed out');
+    world.note(`${seat.process.name} is given up`);
+    const giveUp = seat.giveUp;
+    this.#release(seat);
+    giveUp?.();
+    const fate = this.#random.below(3);
+    // The platform ends it; or it is left in mid-await, to go on by itself or when it is given something else to do.
+    if (fate === 0) chaos.kill(seat.process, world);
+    else if (fate === 1) this.#seats = this.#seats.filter((s) => s !== seat);
+  }
+
+  #meetFrozen(process: SimulatedProcess): void {
+    const { counts, world } = this.#o;
+    const seat = this.#seats.find((s) => s.process === process);
+    const { deadlineMs } = seat ?? {};
+    const until = deadlineMs ?? world.now;
+    void process.becomes('running').then(() => {
+      if (seat !== undefined) counts.count(world.now <= until ? 'thawed in time' : 'thawed as zombie');
+    });
+  }
+}
+
+export function pause(world: World, ms: number): Promise<void> {
+  return new Promise((resolve) => world.alarm(ms, resolve));
+}
+
+export function tellInvocation(i: Invocation): string {
+  switch (i.kind) {
+    case 'records':
+      return `${i.subtask} records ${i.split}:${(i.records[0]?.after.index ?? 0) - 1}+${i.records.length}${i.isLast ? ' last' : ''}`;
+    case 'messages':
+      return `${i.subtask} ${i.messages.length} messages`;
+    case 'barrier':
+      return `${i.subtask} barrier ${i.checkpoint} of generation ${i.generation}`;
+    case 'replay':
+      return `${i.subtask} replay ${i.recordsMax} of generation ${i.generation}`;
+    case 'tick':
+      return `${i.subtask} tick`;
+  }
+}
+
+export function tellAnswer(a: Answer): string {
+  return a.kind === 'done' ? 'done' : `${a.kind}${a.kind === 'partial' ? ` ${a.count}` : ''} (${a.why})`;
+}

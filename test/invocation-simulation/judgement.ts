@@ -1,0 +1,81 @@
+// What must have come out at the end of a world: the job's meaning, evaluated by plain loops over its whole input, against what the targets show.
+//   I7  In = out: every row that the job makes of its input is there, once where the target can tell.
+
+import { evaluate } from '../simulation/oracle.ts';
+import type { JobSpec, Node, Row } from '../simulation/spec.ts';
+import type { Targets } from './targets.ts';
+
+export interface Ended {
+  /** How often an older checkpoint was restored: so often each row of a transaction may have come again. */
+  readonly rewinds: number;
+  /** Nothing was lost or repeated anywhere: also at-least-once is exact. */
+  readonly isCalm: boolean;
+}
+
+interface Allowed {
+  readonly mayMiss: number;
+  /** Times that each row may come besides the once. */
+  readonly mayRepeat: number;
+}
+
+export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generator<string> {
+  const { sinks } = evaluate(spec);
+  for (const node of spec.nodes) {
+    if (node.op.kind !== 'sink') continue;
+    const { sink } = node.op;
+    const expected = sinks.get(node.uid)!;
+    const slack = delaySlack(spec, node);
+    const { mode } = spec.checkpoints;
+    const lossy = mode === 'AT_MOST_ONCE' && !ended.isCalm;
+    const repeats = (mode === 'AT_LEAST_ONCE' && !ended.isCalm) || sink === 'append';
+    const allowed: Allowed = {
+      mayMiss: lossy ? Number.POSITIVE_INFINITY : slack,
+      mayRepeat: repeats ? Number.POSITIVE_INFINITY : sink === 'upsert' ? 0 : ended.rewinds,
+    };
+    yield* compared(node.uid, expected, shownBy(sink, node.uid, targets), allowed);
+  }
+}
+
+function shownBy(sink: string, uid: string, targets: Targets): readonly Row[] {
+  switch (sink) {
+    case 'upsert':
+      return [...(targets.upserted.get(uid)?.values() ?? [])];
+    case 'append':
+      return targets.appended.get(uid) ?? [];
+    case 'log': {
+      // The same rows together once more are the same call made again.
+      const lists = targets.logged.get(uid) ?? [];
+      return [...new Map(lists.map((rows) => [JSON.stringify(rows), rows])).values()].flat();
+    }
+    default:
+      return targets.visible.get(uid) ?? [];
+  }
+}
+
+function* compared(uid: string, expected: readonly Row[], actual: readonly Row[], allowed: Allowed): Generator<string> {
+  const wanted = tally(expected);
+  const shown = tally(actual);
+  const sum = `${expected.length} rows expected, ${actual.length} shown`;
+  const missing = [...wanted].map(([text, n]) => [text, n - (shown.get(text) ?? 0)] as const).filter(([, n]) => n > 0);
+  const missed = missing.reduce((n, [, times]) => n + times, 0);
+  if (missed > allowed.mayMiss) yield `I7: ${uid}: ${missed} rows lost, such as ${missing[0]![0]} (${sum})`;
+  const strange = [...shown].filter(([text]) => !wanted.has(text));
+  if (strange.length > 0) yield `I7: ${uid}: ${strange.length} rows that no input makes, such as ${strange[0]![0]} (${sum})`;
+  const more = [...shown].filter(([text, n]) => wanted.has(text) && n > wanted.get(text)! * (1 + allowed.mayRepeat));
+  if (more.length > 0) yield `I7: ${uid}: ${more.length} rows come too often, such as ${more[0]![0]} ${more[0]![1]} times (${sum})`;
+}
+
+function tally(rows: readonly Row[]): Map<string, number> {
+  const times = new Map<string, number>();
+  for (const r of rows) {
+    const text = `${r.id} ${r.k} ${r.s} ${r.v} ${r.t}`;
+    times.set(text, (times.get(text) ?? 0) + 1);
+  }
+  return times;
+}
+
+/** Rows that a delay before this sink may still hold at the end. */
+function delaySlack(spec: JobSpec, node: Node): number {
+  const from = spec.nodes[node.inputs[0]!.node]!;
+  return from.op.kind === 'delay' ? from.op.rows * (from.parallelism ?? 1) : 0;
+}

@@ -1,0 +1,105 @@
+// Who refers to a stored object or to a ring. Asked when one goes, so it may take its time.
+
+import type { EntryHead } from '../../lib/invocation/entry.ts';
+import { bodyObjectOf, decodeHead, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
+import type { JobItem, SubtaskHandle } from '../../lib/invocation/job-item.ts';
+import { decodeHandles } from '../../lib/invocation/job-item-codec.ts';
+import type { StoredEntry } from '../../lib/invocation/ports.ts';
+import { decodeItem } from '../../lib/invocation/versions.ts';
+import type { FakeService } from '../../lib/testing/index.ts';
+
+export class References {
+  readonly #service: FakeService;
+
+  constructor(service: FakeService) {
+    this.#service = service;
+  }
+
+  /** @returns who refers to the object that is just gone; `undefined`: nobody that counts */
+  to(object: string, item: JobItem): string | undefined {
+    for (const c of item.completed) {
+      if (c.metadata === object) return `checkpoint ${c.checkpoint}`;
+      for (const handle of this.#handlesOf(c.metadata)) {
+        if (objectsOfSnapshot(decodeHead(handle.head), item.confirmed).includes(object))
+          return `checkpoint ${c.checkpoint}, ${handle.subtask}`;
+        if (this.#bodiesOf(handle).includes(object)) return `an entry of checkpoint ${c.checkpoint}, ${handle.subtask}`;
+      }
+    }
+    for (const { subtask } of item.owners) {
+      const entries = this.#entries(item.generation, subtask);
+      const newest = entries.at(-1);
+      if (newest === undefined) continue;
+      const head = unpackHead(newest.bytes);
+      if (objectsOfHead(head, item.confirmed).includes(object)) return `the newest entry of ${subtask}`;
+      for (const e of entries) if (e.n > head.flushedThrough && bodyObjectOf(e.bytes) === object) return `entry ${e.n} of ${subtask}`;
+    }
+    for (const stored of this.#service.table.items())
+      if (decodeItem(stored.bytes).some((v) => v.object === object)) return `item ${stored.address.partition} ${stored.address.sort}`;
+    return undefined;
+  }
+
+  /** @returns who needs a ring that is just closed or removed */
+  toRing(key: string, item: JobItem): string | undefined {
+    if (item.owners.some((o) => `${item.generation}/${o.subtask}` === key)) return 'its owner';
+    for (const c of item.completed) if (c.owners.some((o) => `${c.generation}/${o.subtask}` === key)) return `checkpoint ${c.checkpoint}`;
+    if (item.restoring?.owners.some((o) => `${item.restoring?.generation}/${o.subtask}` === key)) return 'the restore under way';
+    return undefined;
+  }
+
+  /** What these handles name and nobody has. */
+  *missingFor(handles: readonly SubtaskHandle[], confirmed: number): Generator<string> {
+    for (const handle of handles) {
+      const where = `${handle.generation}/${handle.subtask}`;
+      for (const name of objectsOfSnapshot(decodeHead(handle.head), confirmed))
+        if (this.#service.objects.peek(name) === undefined) yield `object ${name}`;
+      const entries = this.#entries(handle.generation, handle.subtask);
+      const newest = entries.at(-1);
+      if (newest === undefined) {
+        yield `ring ${where}`;
+        continue;
+      }
+      const flushed = unpackHead(newest.bytes).flushedThrough;
+      for (let n = Math.max(handle.flushedThrough, flushed) + 1; n <= handle.n; n++) {
+        const entry = entries.find((e) => e.n === n);
+        if (entry === undefined) yield `entry ${n} of ${where}`;
+        else {
+          const body = bodyObjectOf(entry.bytes);
+          if (body !== undefined && this.#service.objects.peek(body) === undefined) yield `object ${body}`;
+        }
+      }
+    }
+  }
+
+  #handlesOf(metadata: string): readonly SubtaskHandle[] {
+    const bytes = this.#service.objects.peek(metadata);
+    return bytes === undefined ? [] : decodeHandles(bytes);
+  }
+
+  #bodiesOf(handle: SubtaskHandle): readonly string[] {
+    return this.#entries(handle.generation, handle.subtask)
+      .filter((e) => e.n > handle.flushedThrough && e.n <= handle.n)
+      .flatMap((e) => bodyObjectOf(e.bytes) ?? []);
+  }
+
+  #entries(generation: number, subtask: string): readonly StoredEntry[] {
+    return [...this.#service.changelog.slotsOf({ generation, subtask }).values()]
+      .filter((e) => !isClosedStub(e.bytes))
+      .sort((a, b) => a.n - b.n);
+  }
+}
+
+function objectsOfHead(head: EntryHead, confirmed: number): readonly string[] {
+  return [...objectsOfSnapshot(head, confirmed), ...head.held.flatMap((h) => h.object ?? [])];
+}
+
+/**
+ * What waits behind a barrier is not in its snapshot.
+ * @param confirmed  rows of transactions that it promised are needed no more
+ */
+function objectsOfSnapshot(head: EntryHead, confirmed: number): readonly string[] {
+  return [
+    ...(head.operatorState?.object === undefined ? [] : [head.operatorState.object]),
+    ...(head.snapshot === undefined ? [] : [head.snapshot]),
+    ...head.transactions.filter((t) => t.under > confirmed).map((t) => t.rows),
+  ];
+}

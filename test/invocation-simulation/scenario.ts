@@ -1,0 +1,404 @@
+// One seed, one world: draws a job, its input and what goes wrong, lets environments, mappings, a queue, pulses and people loose on the product, and asks
+// the auditors. The first part of a world is full of faults; after the last one everything must come to its end within a bound (I8).
+
+import { ParamValues } from '../../lib/api/params.ts';
+import { compile } from '../../lib/graph/compile.ts';
+import type { Plan } from '../../lib/graph/plan.ts';
+import { isSluiceError } from '../../lib/index.ts';
+import { createJob } from '../../lib/invocation/coordinator/create-job.ts';
+import { decodeHead } from '../../lib/invocation/entry-codec.ts';
+import { decodeHandles } from '../../lib/invocation/job-item-codec.ts';
+import { patient } from '../../lib/invocation/patience.ts';
+import type { InvocationPorts } from '../../lib/invocation/ports.ts';
+import { createEnvironment } from '../../lib/invocation/unit/create-environment.ts';
+import { describe } from '../../lib/operators/describe.ts';
+import {
+  type FakeCall,
+  FakeService,
+  fakePorts,
+  type SeededRandom,
+  type SimulatedProcess,
+  StuckWorld,
+  seededRandom,
+  World,
+} from '../../lib/testing/index.ts';
+import { Auditors } from './audit.ts';
+import { buildJob } from './build.ts';
+import { Chaos, drawRates, type Rates } from './chaos.ts';
+import { Coordinator } from './coordinator.ts';
+import { Counts } from './counts.ts';
+import { runCourier } from './courier.ts';
+import { Feed } from './feed.ts';
+import { Fleet, pause } from './fleet.ts';
+import { judged } from './judgement.ts';
+import { randomJob, type Setting } from './random-job.ts';
+import { type Arrivals, enumerated } from './source.ts';
+import { Targets } from './targets.ts';
+import type { Verdict } from './verdict.ts';
+
+export interface Outcome extends Verdict {
+  readonly trace: readonly string[];
+  readonly told: readonly string[];
+}
+
+export interface ScenarioOptions {
+  readonly keepTrace?: boolean;
+}
+
+/** Steps within which everything must come to its end after the last fault. */
+const boundedSteps = 60_000;
+
+export async function simulate(seed: number, options: ScenarioOptions = {}): Promise<Outcome> {
+  const scenario = new Scenario(seed, randomJob(seed), options.keepTrace === true);
+  await scenario.play();
+  return scenario.outcome();
+}
+
+class Scenario {
+  readonly #seed: number;
+  readonly #setting: Setting;
+  readonly #random: SeededRandom;
+  readonly #world: World;
+  readonly #counts: Counts = new Counts();
+  readonly #chaos: Chaos;
+  readonly #rates: Rates;
+  readonly #service: FakeService;
+  readonly #targets: Targets;
+  readonly #auditors: Auditors;
+  readonly #fleet: Fleet;
+  readonly #faultySteps: number;
+  /** How much faster than the faulty part each split arrives. */
+  readonly #haste: ReadonlyMap<string, number>;
+  readonly #timeoutMs: number;
+  #rewinds = 0;
+  #isOver = false;
+  #ending = 'stuck';
+
+  constructor(seed: number, setting: Setting, keepTrace: boolean) {
+    this.#seed = seed;
+    this.#setting = setting;
+    const random = seededRandom(seed).fork('scenario');
+    this.#random = random;
+    this.#rates = drawRates(random);
+    this.#timeoutMs = random.pick([4_000, 10_000, 30_000]);
+    this.#faultySteps = random.pick([1_500, 2_500, 4_000]);
+    this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, frozenMsMax: 2 * this.#timeoutMs });
+    this.#world = new World({
+      seed,
+      faults: this.#chaos,
+      keepTrace,
+      timeMsMax: 30 * 86_400_000,
+      stepsMax: this.#faultySteps + boundedSteps,
+    });
+    this.#service = new FakeService();
+    this.#turnKnobs();
+    this.#targets = new Targets(this.#counts);
+    const { spec } = setting;
+    this.#auditors = new Auditors({ world: this.#world, service: this.#service, setting, targets: this.#targets, counts: this.#counts });
+    this.#haste = new Map(
+      spec.nodes.flatMap((n) =>
+        n.op.kind === 'source' ? n.op.source.splits.map((s) => [s.id, random.pick([0.9, 1.1, 1.1, 3])] as const) : [],
+      ),
+    );
+    this.#fleet = new Fleet({
+      world: this.#world,
+      chaos: this.#chaos,
+      counts: this.#counts,
+      random,
+      seatsMax: random.pick([2, 3, 4, 6]),
+      timeoutMs: this.#timeoutMs,
+      affinity: random.pick([0, 0.5, 0.95]),
+      start: (process) => this.#environment(process),
+      onDefect: (error, invocation) => this.#meetError(error, `${invocation.kind} of ${invocation.subtask}`),
+    });
+  }
+
+  async play(): Promise<void> {
+    try {
+      await this.#world.run(this.#drive());
+      this.#ending = 'finished';
+      await this.#judge();
+    } catch (e) {
+      if (!(e instanceof StuckWorld)) throw e;
+      this.#auditors.fail(`I8: the job comes to no end: ${e.message}; ${this.#tellState()}`);
+    }
+  }
+
+  outcome(): Outcome {
+    return {
+      seed: this.#seed,
+      failures: this.#auditors.failures,
+      traceHash: this.#world.traceHash,
+      steps: this.#world.steps,
+      ending: this.#ending,
+      counts: this.#counts.toJSON(),
+      trace: this.#world.trace,
+      told: tellSetting(this.#setting, this.#rates),
+    };
+  }
+
+  async #drive(): Promise<void> {
+    const { world, random, setting } = { world: this.#world, random: this.#random, setting: this.#setting };
+    await this.#create();
+    const coordinator = new Coordinator({
+      world,
+      chaos: this.#chaos,
+      counts: this.#counts,
+      random,
+      fleet: this.#fleet,
+      mayRewind: setting.mayRewind,
+      rates: {
+        restMs: random.pick([5, 30, 100]),
+        noPulseForLong: random.pick([0, 0, 0.02]),
+        atOnce: random.pick([0, 0.1, 0.5]),
+        tick: random.pick([0.1, 0.3]),
+        restore: random.pick([0, 0.03, 0.1, 0.2]),
+        pause: random.pick([0, 0, 0.02, 0.05]),
+      },
+      portsOf: (process) => this.#patient(process),
+      planOf: (process) => this.#plan(process),
+      item: () => this.#auditors.item,
+      isOver: () => this.#isOver,
+      onRewind: () => {
+        this.#rewinds++;
+        this.#targets.mayAbortCommitted = true;
+      },
+      onDefect: (error, what) => this.#meetError(error, what),
+    });
+    const loops = [coordinator.runPulses(), coordinator.runPeople(), this.#wait(), ...this.#feeds().map((f) => f.run())];
+    for (let i = random.pick([1, 2, 3]); i > 0; i--) {
+      const restMs = random.pick([5, 20, 60]);
+      loops.push(
+        runCourier(String(i), {
+          world,
+          fleet: this.#fleet,
+          chaos: this.#chaos,
+          counts: this.#counts,
+          random,
+          service: this.#service,
+          restMs,
+          isOver: () => this.#isOver,
+        }),
+      );
+    }
+    await Promise.all(loops);
+  }
+
+  /** A creation that dies is made again. */
+  async #create(): Promise<void> {
+    for (let tries = 1; ; tries++) {
+      const process = this.#world.process(`creator-${tries}`);
+      const plan = this.#plan(process);
+      const splits = new Map(
+        plan.stages.flatMap((stage) => {
+          const node = this.#setting.spec.nodes.find((n) => n.uid === stage.operators[0]!.uid);
+          return node?.op.kind === 'source' ? [[stage.id, enumerated(node.op.source)] as const] : [];
+        }),
+      );
+      const done = createJob(this.#patient(process), {
+        plan,
+        splits,
+        ringSlots: this.#setting.ringSlots,
+        nowMs: process.ports.clock.now(),
+      }).then(
+        () => true,
+        (error: unknown) => {
+          this.#meetError(error, 'the creation of the job');
+          return false;
+        },
+      );
+      const isDone = await Promise.race([done, process.becomes('dead').then(() => false), pause(this.#world, 60_000).then(() => false)]);
+      if (isDone) return;
+    }
+  }
+
+  #feeds(): readonly Feed[] {
+    const random = this.#random;
+    const plan = this.#plan(this.#world.process('mapping'));
+    return (this.#auditors.item?.owners ?? []).flatMap((owner) => {
+      const node = this.#setting.spec.nodes.find((n) => n.uid === plan.stages[owner.stage]!.operators[0]!.uid);
+      if (node?.op.kind !== 'source') return [];
+      const { splits } = node.op.source;
+      return owner.splits.map(
+        (ordinal) =>
+          new Feed({
+            world: this.#world,
+            fleet: this.#fleet,
+            chaos: this.#chaos,
+            counts: this.#counts,
+            random,
+            arrivals: this.#arrivals,
+            rates: {
+              restMs: random.pick([20, 60, 200]),
+              batchMax: random.pick([1, 3, 6]),
+              early: random.pick([0, 0.2, 0.5]),
+              overlap: random.pick([0, 0.1, 0.3]),
+            },
+            subtask: owner.subtask,
+            ordinal,
+            script: splits[ordinal]!,
+            isOver: () => this.#isOver,
+          }),
+      );
+    });
+  }
+
+  /** Faults for a number of steps, then none; then the end. */
+  async #wait(): Promise<void> {
+    const world = this.#world;
+    while (world.steps < this.#faultySteps && this.#auditors.failures.length === 0) await pause(world, 20);
+    world.note('the last fault is over');
+    this.#calm();
+    while (!this.#hasEverything() && this.#auditors.failures.length === 0) await pause(world, 50);
+    // The last zombies go on.
+    await pause(world, 5_000);
+    this.#isOver = true;
+  }
+
+  #calm(): void {
+    this.#chaos.quiet();
+    Object.assign(this.#service.hooks, { leave: () => [], loose: () => false, lateDuplicate: () => undefined, visibilityMs: () => 45_000 });
+    this.#fleet.thaw();
+  }
+
+  #hasEverything(): boolean {
+    const item = this.#auditors.item!;
+    if (this.#setting.isFinite) return item.status === 'finished';
+    // A job without an end has done all when a confirmed checkpoint covers its whole input.
+    const newest = item.completed.at(-1);
+    if (newest === undefined || item.confirmed < newest.checkpoint || item.restoring !== undefined) return false;
+    const metadata = this.#service.objects.peek(newest.metadata);
+    if (metadata === undefined) return false;
+    const splits = decodeHandles(metadata).flatMap((h) => decodeHead(h.head).splits);
+    return splits.every(({ split, position }) => (position?.index ?? 0) === split.mark);
+  }
+
+  async #judge(): Promise<void> {
+    const { spec } = this.#setting;
+    if (this.#auditors.failures.length > 0) return;
+    const ended = { rewinds: this.#rewinds, isCalm: false };
+    for (const what of judged(spec, this.#targets, ended)) this.#auditors.fail(what);
+    for (const v of this.#targets.violations) this.#auditors.fail(v);
+    for (const name of this.#targets.undecided()) this.#auditors.fail(`transaction ${name} is prepared and never decided`);
+  }
+
+  // What processes are made of
+
+  readonly #arrivals: Arrivals = {
+    arrived: (split) => {
+      const part = (this.#world.steps / this.#faultySteps) * this.#haste.get(split.id)!;
+      return this.#chaos.isQuiet ? split.rows.length : Math.min(split.rows.length, Math.floor(split.rows.length * part));
+    },
+    hasEnded: () => this.#setting.isFinite,
+  };
+
+  #plan(process: SimulatedProcess): Plan {
+    const { spec } = this.#setting;
+    const job = buildJob(spec, {
+      process,
+      targets: this.#targets,
+      arrivals: this.#arrivals,
+      throwsNow: () => false,
+      testify: () => {},
+    });
+    return compile(describe(job, new ParamValues(new Map()), {}));
+  }
+
+  #ports(process: SimulatedProcess): InvocationPorts {
+    const call: FakeCall = (method, place, effect) =>
+      process.call(method, place, () => {
+        const result = effect();
+        this.#meetResult(method, result);
+        return result;
+      });
+    return fakePorts(this.#service, call);
+  }
+
+  #patient(process: SimulatedProcess): InvocationPorts {
+    return patient(this.#ports(process), { clock: process.ports.clock, random: process.ports.random });
+  }
+
+  #environment(process: SimulatedProcess): ReturnType<typeof createEnvironment> {
+    const { limits } = this.#setting;
+    return createEnvironment({
+      plan: this.#plan(process),
+      ports: this.#ports(process),
+      clock: process.ports.clock,
+      random: process.ports.random,
+      files: process.ports.files,
+      report: () => {},
+      print: () => {},
+      limits,
+    });
+  }
+
+  #meetResult(method: string, result: unknown): void {
+    if (method === 'changelog.put' && (result as { kind: string }).kind === 'conflict') this.#counts.count('append lost');
+  }
+
+  /** Errors of services that were made to fail are part of the game; anything else is a defect. */
+  #meetError(error: unknown, what: string): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    if (isSluiceError(error) && (error.next === 'try-again' || error.next === 'retry-invocation' || error.next === 'recover-subtask'))
+      return;
+    if (error instanceof Error && /^no answer from |^nobody answered |^transaction .* cannot be prepared again$/.test(error.message))
+      return;
+    this.#auditors.fail(`${what} failed: ${text}`);
+  }
+
+  #turnKnobs(): void {
+    const random = this.#random.fork('service');
+    const { hooks } = this.#service;
+    const left = random.pick([0, 0.02, 0.1]);
+    const loose = random.pick([0, 0.1, 0.3]);
+    const late = random.pick([0, 0.02]);
+    const [impatient, long] = [random.pick([0, 0.3]), random.pick([2_000, 45_000])];
+    const happens = (p: number): boolean => !this.#chaos.isQuiet && random.chance(p);
+    Object.assign(hooks, {
+      now: () => this.#world.now,
+      pageBytes: random.pick([200, 1_000, 1_048_576]),
+      leave: (count: number) => {
+        const indexes = Array.from({ length: count }, (_, i) => i).filter(() => happens(left));
+        this.#counts.count('left over', indexes.length);
+        return indexes;
+      },
+      groups: (names: readonly string[]) => random.shuffled(names),
+      handOut: (max: number) => random.between(1, max),
+      visibilityMs: () => (happens(impatient) ? random.skewed(200) : long),
+      dedupMs: random.pick([50, 1_000, 300_000]),
+      loose: () => {
+        if (!happens(loose)) return false;
+        this.#counts.count('group not blocked');
+        return true;
+      },
+      lateDuplicate: (count: number) => (count > 0 && happens(late) ? random.below(count) : undefined),
+      staleReceiptWorks: () => random.chance(0.5),
+    });
+  }
+
+  #tellState(): string {
+    const { item } = this.#auditors;
+    if (item === undefined) return 'no job item';
+    const heads = item.owners.map(({ subtask }) => {
+      const head = this.#auditors.head(item.generation, subtask);
+      return head === undefined
+        ? `${subtask} without a ring`
+        : `${subtask} ${head.kind} ${head.n} epoch ${head.epoch}${head.hasEnded ? ' ended' : ''}`;
+    });
+    const open = item.open.map((o) => o.checkpoint).join() || 'none';
+    return `${item.status}, generation ${item.generation}, open ${open}, completed ${item.completed.map((c) => c.checkpoint).join() || 'none'}, confirmed ${item.confirmed}, restoring ${item.restoring?.checkpoint ?? 'no'}; ${heads.join('; ')}; ${this.#service.exchange.queued().length} messages`;
+  }
+}
+
+function tellSetting(setting: Setting, rates: Rates): readonly string[] {
+  const { spec, limits, ringSlots, mayRewind } = setting;
+  return [
+    `${spec.checkpoints.mode}, interval ${spec.checkpoints.intervalMs}, time-out ${spec.checkpoints.timeoutMs}, ring of ${ringSlots}, ${setting.isFinite ? 'finite' : 'endless'}${mayRewind ? ', rewinds' : ''}`,
+    JSON.stringify(limits),
+    JSON.stringify(rates),
+    ...spec.nodes.map((n) => {
+      const op = n.op.kind === 'source' ? `source ${n.op.source.splits.map((s) => s.rows.length).join('+')}` : JSON.stringify(n.op);
+      return `${n.uid} p=${n.parallelism} ← ${n.inputs.map((i) => `${spec.nodes[i.node]!.uid}${i.isSide ? '!' : ''}`).join(', ') || 'nothing'}: ${op}`;
+    }),
+  ];
+}

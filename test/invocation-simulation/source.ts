@@ -1,0 +1,94 @@
+// A source that can be read again, as replays read it, beside the feed that hands its records to environments as events. Both are strict: a position
+// is only what they gave themselves, and a record that has not arrived yet is seen by neither.
+
+import type { Source, SourceOutput, Split, SplitPosition, SplitReader } from '../../lib/api/source.ts';
+import type { SimulatedProcess } from '../../lib/testing/index.ts';
+import type { Row, SourceSpec, SplitScript } from '../simulation/spec.ts';
+
+/** How much of each split there is by now. */
+export interface Arrivals {
+  /** Records that have arrived. */
+  arrived(split: SplitScript): number;
+  /** Nothing will come after what has arrived. */
+  hasEnded(split: SplitScript): boolean;
+}
+
+export function positionAfter(split: SplitScript, count: number): SplitPosition {
+  return { index: count, at: { row: count, before: split.rows[count - 1]?.id } };
+}
+
+export function enumerated(spec: SourceSpec): readonly Split[] {
+  return spec.splits.map((s) => ({ id: s.id, mark: s.rows.length }));
+}
+
+export function rereadableSource(spec: SourceSpec, arrivals: Arrivals, process: SimulatedProcess): Source<Row> {
+  const scripts = new Map(spec.splits.map((s) => [s.id, s]));
+  return {
+    kind: 'scripted',
+    isRereadable: true,
+    isBounded: true,
+    isEager: true,
+    enumerate: () => process.call('source.enumerate', '', () => enumerated(spec)),
+    open: (split, from) => {
+      const script = scripts.get(split.id);
+      if (script === undefined || split.mark !== script.rows.length) throw new Error(`split ${JSON.stringify(split)} came back changed`);
+      return new Reader(script, from, arrivals, process);
+    },
+  };
+}
+
+class Reader implements SplitReader<Row> {
+  readonly #script: SplitScript;
+  readonly #arrivals: Arrivals;
+  readonly #process: SimulatedProcess;
+  #next: number;
+  #loaded: number;
+  #hasEnded = false;
+  #loading: Promise<void> | undefined;
+
+  constructor(script: SplitScript, from: SplitPosition | undefined, arrivals: Arrivals, process: SimulatedProcess) {
+    this.#script = script;
+    this.#arrivals = arrivals;
+    this.#process = process;
+    this.#next = from?.index ?? 0;
+    this.#loaded = this.#next;
+    if (from !== undefined && JSON.stringify(from.at) !== JSON.stringify(positionAfter(script, from.index).at))
+      throw new Error(`position ${JSON.stringify(from)} came back changed`);
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasEnded && this.#next >= this.#loaded;
+  }
+
+  poll(out: SourceOutput<Row>, max: number): number {
+    const n = Math.min(max, this.#loaded - this.#next);
+    for (let i = 0; i < n; i++) out.values[out.count++] = this.#script.rows[this.#next++];
+    return n;
+  }
+
+  ready(): Promise<void> | undefined {
+    if (this.hasEnded || this.#next < this.#loaded) return undefined;
+    this.#loading ??= this.#load();
+    return this.#loading;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      // A read gives some of what there is; nothing when there is nothing new.
+      const { to, isEnd } = await this.#process.call('source.read', this.#script.id, () => {
+        const arrived = this.#arrivals.arrived(this.#script);
+        return { to: arrived, isEnd: arrived === this.#script.rows.length && this.#arrivals.hasEnded(this.#script) };
+      });
+      this.#loaded = Math.max(this.#loaded, to);
+      this.#hasEnded = isEnd;
+    } finally {
+      this.#loading = undefined;
+    }
+  }
+
+  position(): SplitPosition {
+    return positionAfter(this.#script, this.#next);
+  }
+
+  close(): void {}
+}
