@@ -28,11 +28,22 @@ const run: CommandShape = {
   takesParams: true,
   flags: [
     { name: 'parallelism', value: 'N', help: 'default parallelism of the job' },
-    { name: 'from', value: 'PATH|latest', help: 'go on from a checkpoint, or from the last completed one' },
+    {
+      name: 'from',
+      value: 'PATH|latest',
+      help: 'go on from a checkpoint (by its number with --runtime invocations), or from the last completed one',
+    },
     { name: 'take-over', help: 'take the checkpoint directory from an owner that is stopped or hangs' },
     { name: 'allow-non-restored-state', help: 'drop state of the checkpoint that no operator of the job wants' },
+    {
+      name: 'runtime',
+      value: 'embedded|invocations',
+      help: 'in this process, or by worker processes over one SQLite file; embedded by default',
+    },
+    { name: 'workers', value: 'N', help: 'worker processes of --runtime invocations; 2 by default' },
+    { name: 'chaos', help: 'with --runtime invocations: deliver twice, and kill and stop workers, on purpose' },
     set,
-    ...laterFlags(['runtime', 'R'], ['workers', 'N'], ['chaos'], ['bind', 'name=target'], ['stack', 'NAME'], ['endpoint', 'URL']),
+    ...laterFlags(['bind', 'name=target'], ['stack', 'NAME'], ['endpoint', 'URL']),
   ],
 };
 

@@ -32,3 +32,9 @@ export function ownModule(specifier: string): string | undefined {
   found ??= find();
   return new URL(runsFromSource ? `lib/${name}.ts` : `dist/${name}.js`, found.root).href;
 }
+
+/** The module of a worker process of `run --runtime invocations`. */
+export function workerModule(): URL {
+  found ??= find();
+  return new URL(runsFromSource ? 'lib/cli/invocation-worker.ts' : 'dist/cli/invocation-worker.js', found.root);
+}

@@ -10,10 +10,12 @@ import { checkpointingIsOff } from './notices.ts';
 import type { Output } from './output.ts';
 import { embeddedPorts, ownerOfProcess } from './ports.ts';
 import { countText, Reporter } from './progress.ts';
+import { invocationFlags, invocationsRun } from './run-invocations.ts';
 import { cancelOnSignals } from './signals.ts';
 
 export const run: Command = async (call: Call): Promise<number> => {
   const { output } = call;
+  const invocations = invocationFlags(call);
   const prepared = await prepareJob(call);
   const job = prepared.job.name;
   const { checkpoints, checkpointsDirectory } = prepared.description.settings;
@@ -31,8 +33,9 @@ export const run: Command = async (call: Call): Promise<number> => {
   };
   const began = performance.now();
   try {
-    const { runJob } = await import('../adapters/embedded/run.ts'); // what is wrong with the job is told before the engine is loaded
-    const result = await runJob(embeddedPorts(), requestOf(call, prepared, cancellation.signal, report));
+    // What is wrong with the job is told before the engine is loaded.
+    const start = invocations === undefined ? await embeddedRun() : await invocationsRun(call, invocations, prepared);
+    const result = await start(requestOf(call, prepared, cancellation.signal, report));
     tellResult(output, job, result);
     return result.state === 'cancelled' ? cancellation.exitCode() : exitCodes.done;
   } catch (error) {
@@ -44,6 +47,13 @@ export const run: Command = async (call: Call): Promise<number> => {
   }
 };
 
+type Run = (request: RunRequest) => Promise<RunResult>;
+
+async function embeddedRun(): Promise<Run> {
+  const { runJob } = await import('../adapters/embedded/run.ts');
+  return (request) => runJob(embeddedPorts(), request);
+}
+
 function requestOf(call: Call, prepared: JobCall, cancel: AbortSignal, report: (event: RunEvent) => void): RunRequest {
   const { flags } = call.arguments;
   const from = flags.get('from')?.[0];
@@ -52,7 +62,9 @@ function requestOf(call: Call, prepared: JobCall, cancel: AbortSignal, report: (
     params: prepared.params,
     global: prepared.settings,
     ...(prepared.parallelism === undefined ? {} : { parallelism: prepared.parallelism }),
-    ...(from === undefined ? {} : { from: from === 'latest' ? from : pathOfUri(from, process.cwd()) }),
+    ...(from === undefined
+      ? {}
+      : { from: from === 'latest' || call.arguments.flags.get('runtime')?.[0] === 'invocations' ? from : pathOfUri(from, process.cwd()) }),
     takeOver: flags.has('take-over'),
     allowNonRestoredState: flags.has('allow-non-restored-state'),
     print: (line) => call.output.printed(line),

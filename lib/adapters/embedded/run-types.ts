@@ -38,6 +38,10 @@ export interface GlobalSettings {
   readonly parallelism?: number;
   /** `restart-strategy.*` */
   readonly restartStrategy?: RestartStrategy;
+  /** `invocations.redelivery-time`, ms; `--runtime invocations` only, as the next */
+  readonly redeliveryMs?: number;
+  /** `invocations.event-records` */
+  readonly eventRecordsMax?: number;
   /** `pipeline.max-parallelism` */
   readonly maxParallelism?: number;
 }

@@ -23,6 +23,8 @@ type Read = (into: Mutable<GlobalSettings>, text: string, name: string) => void;
 
 const parallelismMax = 32_768; // the largest maximum parallelism of Flink, which a parallelism cannot exceed
 const countMax = 1_000_000;
+const redeliveryMsMin = 100; // shorter than a slow invocation takes, and nothing would ever be answered in time
+const eventRecordsMax = 10_000; // as many as a mapping of Kinesis hands over
 
 const readers: Readonly<Record<string, Read>> = {
   'state.backend': (into, text, name) => {
@@ -67,6 +69,12 @@ const readers: Readonly<Record<string, Read>> = {
   },
   'parallelism.default': (into, text, name) => {
     into.parallelism = wholeNumber(name, text, 1, parallelismMax);
+  },
+  'invocations.redelivery-time': (into, text, name) => {
+    into.redeliveryMs = duration(name, text, redeliveryMsMin);
+  },
+  'invocations.event-records': (into, text, name) => {
+    into.eventRecordsMax = wholeNumber(name, text, 1, eventRecordsMax);
   },
   'pipeline.max-parallelism': (into, text, name) => {
     into.maxParallelism = wholeNumber(name, text, 1, parallelismMax);

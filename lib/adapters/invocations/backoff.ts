@@ -1,6 +1,6 @@
 // How long to wait before a delivery is tried again, and when errors are so many that the job has failed.
 
-import { isSluiceError } from '../../core/errors.ts';
+import { isSluiceError, type SluiceError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports.ts';
 
 const waitMsMin = 5;
@@ -12,7 +12,7 @@ const errorsInARowMax = 12;
 const fatalCodes: ReadonlySet<string> = new Set([
   'DATA_DAMAGED',
   'FORMAT_NEWER',
-  'PLAN_MISMATCH',
+  'PLAN_CHANGED',
   'OBJECT_MISSING',
   'VALUE_NOT_ENCODABLE',
   'FUNCTION_ASYNC',
@@ -20,6 +20,12 @@ const fatalCodes: ReadonlySet<string> = new Set([
   'INPUT_CHANGED',
   'KEY_NOT_SUPPORTED',
 ]);
+
+const fatalInputCodes: ReadonlySet<string> = new Set([...fatalCodes, 'INPUT_NOT_FOUND', 'OWNER_LOST', 'SOURCE_NOT_AVAILABLE']);
+
+export function isFatalInput(error: SluiceError): boolean {
+  return fatalInputCodes.has(error.code);
+}
 
 export class Backoff {
   readonly #clock: Clock;

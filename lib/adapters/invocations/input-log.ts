@@ -56,11 +56,11 @@ export class InputLogWriter {
   readonly #split: Split;
   readonly #directory: string;
 
-  constructor(place: LogPlace, split: Split) {
+  constructor(place: LogPlace, split: Split, bell: Bell = new Bell(place.clock)) {
     this.#place = place;
     this.#split = split;
     this.#directory = directoryOf(place.uid, split.id);
-    this.bell = new Bell(place.clock);
+    this.bell = bell;
   }
 
   /**

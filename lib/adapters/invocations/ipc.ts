@@ -24,8 +24,13 @@ export type ToWorker =
   | { readonly kind: 'start'; readonly start: WorkerStart }
   /** @param leftMs  time until it is delivered again */
   | { readonly kind: 'invoke'; readonly id: number; readonly invocation: Uint8Array; readonly leftMs: number }
+  /** Tells the results of the accumulators that this worker knows. @param values  by name, one for each subtask that has it */
+  | { readonly kind: 'accumulators'; readonly id: number; readonly values: AccumulatorValues }
   /** End once what is under way has been answered. */
   | { readonly kind: 'leave' };
+
+/** Encoded accumulators by name. */
+export type AccumulatorValues = readonly (readonly [name: string, values: readonly Uint8Array[]])[];
 
 /** What a worker has counted since it said so last. */
 export type Counts = Readonly<Record<string, number>>;
@@ -43,6 +48,8 @@ export type FromWorker =
   | { readonly kind: 'unusable'; readonly error: ToldError }
   | { readonly kind: 'answer'; readonly id: number; readonly answer: Answer; readonly counts: Counts }
   | { readonly kind: 'failed'; readonly id: number; readonly error: ToldError; readonly counts: Counts }
+  /** @param results  encoded, by name; those that this worker does not know are left out */
+  | { readonly kind: 'accumulated'; readonly id: number; readonly results: readonly (readonly [name: string, result: Uint8Array])[] }
   | { readonly kind: 'print'; readonly line: string }
   | { readonly kind: 'notice'; readonly message: string };
 

@@ -8,7 +8,7 @@
 import { SluiceError } from '../../core/errors.ts';
 import type { Clock, Random } from '../../core/ports.ts';
 import type { Answer, Invocation } from '../../invocation/invocation.ts';
-import { type Counts, encodeInvocation, errorOf, type FromWorker, type ToWorker } from './ipc.ts';
+import { type AccumulatorValues, type Counts, encodeInvocation, errorOf, type FromWorker, type ToWorker } from './ipc.ts';
 
 /** A worker as the pool sees it; worker-process.ts makes real ones. */
 export interface WorkerHandle {
@@ -36,6 +36,8 @@ export interface PoolOptions {
   /** W3, or workers that die before they are ready. */
   readonly failed: (error: unknown) => void;
 }
+
+type AccumulatorResults = (FromWorker & { readonly kind: 'accumulated' })['results'];
 
 /** Whether it happened is not known. */
 export class Unanswered extends Error {}
@@ -69,6 +71,7 @@ export class WorkerPool {
   readonly #input: Task[] = [];
   /** Subtask → the worker that served it last: it may still hold the state. */
   readonly #served = new Map<string, Worker>();
+  readonly #asked = new Map<number, (results: AccumulatorResults) => void>();
   #nextId = 1;
   #diedEarly = 0;
   #isClosed = false;
@@ -103,6 +106,11 @@ export class WorkerPool {
     });
   }
 
+  /** Ends workers that did not answer in time: one that is stopped in the middle of a write keeps all others from writing. */
+  endOverdue(): void {
+    for (const { isOverdue, handle } of this.#workers) if (isOverdue) handle.kill('SIGKILL');
+  }
+
   /** Ends every worker; what is under way is abandoned. */
   close(): void {
     this.#isClosed = true;
@@ -111,6 +119,26 @@ export class WorkerPool {
       worker.handle.kill('SIGKILL');
     }
     for (const task of [...this.#control.splice(0), ...this.#input.splice(0)]) task.reject(new Unanswered('the run is over'));
+  }
+
+  /** One function for each worker that can work; it resolves with nothing when the worker dies. */
+  accumulators(): readonly ((values: AccumulatorValues) => Promise<AccumulatorResults>)[] {
+    return this.#workers
+      .filter(({ isReady, isOverdue }) => isReady && !isOverdue)
+      .map((worker) => (values) => this.#accumulated(worker, values));
+  }
+
+  #accumulated(worker: Worker, values: AccumulatorValues): Promise<AccumulatorResults> {
+    const id = this.#nextId++;
+    const sleep = this.#o.clock.sleep(this.#o.redeliveryMs);
+    return new Promise<AccumulatorResults>((resolve) => {
+      this.#asked.set(id, resolve);
+      void sleep.done.then(() => resolve([]));
+      worker.handle.send({ kind: 'accumulators', id, values });
+    }).finally(() => {
+      this.#asked.delete(id);
+      sleep.cancel();
+    });
   }
 
   #fork(): void {
@@ -137,6 +165,9 @@ export class WorkerPool {
         return;
       case 'notice':
         this.#o.notice(message.message);
+        return;
+      case 'accumulated':
+        this.#asked.get(message.id)?.(message.results);
         return;
       case 'answer':
       case 'failed':

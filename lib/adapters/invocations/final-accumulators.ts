@@ -1,0 +1,41 @@
+// Accumulators of a job that has ended. Their values lie in the newest entry of each subtask; the functions that merge and read them are with
+// the operators, so workers are asked, which have run them.
+
+import { decodeValue } from '../../core/value-codec.ts';
+import type { JobItem, Owner } from '../../invocation/job-item.ts';
+import type { InvocationPorts } from '../../invocation/ports.ts';
+import { readRing } from '../../invocation/ring.ts';
+import { decodeOperatorState } from '../../invocation/unit/operators.ts';
+import type { AccumulatorValues } from './ipc.ts';
+
+export interface FinalAccumulators {
+  /** By name. */
+  readonly results: Readonly<Record<string, unknown>>;
+  /** Those that no living worker can read. */
+  readonly unread: readonly string[];
+}
+
+type Ask = (values: AccumulatorValues) => Promise<readonly (readonly [name: string, result: Uint8Array])[]>;
+
+/** @param workers  each is asked for what those before it did not know */
+export async function finalAccumulators(ports: InvocationPorts, item: JobItem, workers: readonly Ask[]): Promise<FinalAccumulators> {
+  const stored = new Map<string, Uint8Array[]>();
+  for (const owner of item.owners) {
+    for (const { name, value } of await accumulatorsOf(ports, item, owner)) stored.set(name, [...(stored.get(name) ?? []), value]);
+  }
+  const results: Record<string, unknown> = {};
+  for (const ask of workers) {
+    const values = [...stored].filter(([name]) => !Object.hasOwn(results, name));
+    if (values.length === 0) break;
+    for (const [name, result] of await ask(values)) results[name] = decodeValue(result);
+  }
+  return { results, unread: [...stored.keys()].filter((name) => !Object.hasOwn(results, name)) };
+}
+
+async function accumulatorsOf(ports: InvocationPorts, item: JobItem, { subtask }: Owner) {
+  const view = await readRing(ports.changelog, { generation: item.generation, subtask }, item.ringSlots);
+  if (view === undefined || view === 'closed') return [];
+  const { operatorState } = view.head;
+  const bytes = operatorState?.object === undefined ? operatorState?.bytes : await ports.objects.get(operatorState.object);
+  return bytes === undefined ? [] : decodeOperatorState(bytes).flatMap(({ accumulators }) => accumulators);
+}

@@ -1,0 +1,80 @@
+// Calls pulse after pulse until the job has ended. In the cloud a schedule does this once a minute; here it is a timer.
+//   L1  A pulse that failed is nothing: the next one begins from what is stored.
+
+import { isSluiceError } from '../../core/errors.ts';
+import type { Clock } from '../../core/ports.ts';
+import { type PulseOptions, type PulseReport, pulse } from '../../invocation/coordinator/pulse.ts';
+import type { JobItem } from '../../invocation/job-item.ts';
+import type { Bell } from './bell.ts';
+import type { Ownership } from './ownership.ts';
+
+export interface PulseLoopOptions {
+  readonly pulse: Omit<PulseOptions, 'ticks'>;
+  readonly clock: Clock;
+  /** Rung when a pulse should not wait. */
+  readonly bell: Bell;
+  readonly ownership: Ownership;
+  readonly intervalMs: number | undefined;
+  /** After each pulse. */
+  readonly seen: (item: JobItem) => void;
+  /** The store refused a write because another process holds it. */
+  readonly blocked: () => void;
+  /** Pulses at once: 1, or 2 on purpose. */
+  readonly copies: () => number;
+}
+
+const busyPauseMs = 10;
+const idlePauseMsMax = 200;
+const tickEveryMs = 250;
+/** Pulses in a row that may fail before the run does; each is followed by a pause. */
+const failuresMax = 50;
+
+export function hasEnded({ status }: JobItem): boolean {
+  return status === 'finished' || status === 'cancelled' || status === 'failed';
+}
+
+export function takesInput({ status, restoring, moving }: JobItem): boolean {
+  return status === 'running' && restoring === undefined && moving === undefined;
+}
+
+/** @returns the job item as it ended */
+export async function runPulses(o: PulseLoopOptions): Promise<JobItem> {
+  let tickedMs = Number.NEGATIVE_INFINITY;
+  let failures = 0;
+  for (;;) {
+    await o.ownership.check();
+    const now = o.clock.now();
+    const isTickDue = now - tickedMs >= tickEveryMs || now < tickedMs;
+    const options: PulseOptions = { ...o.pulse, ticks: () => isTickDue };
+    const report = await onePulse(o, options);
+    if (report === undefined) {
+      if (++failures > failuresMax) await pulse(options); // whatever it throws now is what the run ends with
+    } else {
+      failures = 0;
+      if (isTickDue) tickedMs = now;
+      const { item } = report;
+      if (item !== undefined) {
+        o.seen(item);
+        if (hasEnded(item) && !report.isBusy) return item;
+      }
+    }
+    await o.bell.wait(report?.isBusy === true ? busyPauseMs : pauseMs(o.intervalMs));
+  }
+}
+
+async function onePulse(o: PulseLoopOptions, options: PulseOptions): Promise<PulseReport | undefined> {
+  try {
+    const copies = Array.from({ length: o.copies() }, () => pulse(options));
+    const [first] = await Promise.all(copies);
+    return first;
+  } catch (error) {
+    if (isSluiceError(error) && error.code === 'STORE_THROTTLED') o.blocked();
+    else if (isSluiceError(error) && error.next !== 'try-again' && error.next !== 'retry-invocation') throw error;
+    o.pulse.onEvent?.({ kind: 'notice', message: `a pulse failed and is made again: ${String(error)}` });
+    return undefined;
+  }
+}
+
+function pauseMs(intervalMs: number | undefined): number {
+  return intervalMs === undefined ? idlePauseMsMax : Math.min(idlePauseMsMax, Math.max(busyPauseMs, Math.ceil(intervalMs / 10)));
+}
