@@ -55,13 +55,13 @@ export function packEntry(e: Entry, o: { readonly inlineBytesMax: number; readon
 
 /** @throws SluiceError `FORMAT_NEWER`; `DATA_DAMAGED`, also for a closed stub */
 export function unpackHead(bytes: Uint8Array): EntryHead {
-  return decodeHead(readHeadBytes(openEntry(bytes)));
+  return decodeHead(openEntry(bytes).readBytes());
 }
 
 /** @throws SluiceError `FORMAT_NEWER`; `DATA_DAMAGED`, also for a closed stub; `OBJECT_MISSING` when the object of the body is gone */
 export async function unpackEntry(bytes: Uint8Array, objects: ObjectStore): Promise<Entry> {
   const reader = openEntry(bytes);
-  const head = decodeHead(readHeadBytes(reader));
+  const head = decodeHead(reader.readBytes());
   switch (readChoice(reader, bodyForms, 'form of a body')) {
     case 'empty':
       reader.expectEnd();
@@ -106,10 +106,6 @@ function openEntry(bytes: Uint8Array): ValueReader {
   const reader = new ValueReader(bytes, 0, 'entry');
   if (readForm(reader) === entryForm.stub) throw reader.damaged('a closed stub is no entry');
   return reader;
-}
-
-function readHeadBytes(reader: ValueReader): Uint8Array {
-  return reader.readBytes();
 }
 
 function isEmpty(body: EntryBody): boolean {
