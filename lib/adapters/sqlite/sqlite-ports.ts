@@ -1,6 +1,7 @@
 // The ports of one job in one process, on one SQLite file. Methods are asynchronous by their contract and run at once: a process that waits for
 // another writer does nothing else meanwhile, at most for `busyMs`.
 
+import { existsSync } from 'node:fs';
 import type { Clock } from '../../core/ports.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { SqliteChangelog } from './sqlite-changelog.ts';
@@ -47,8 +48,9 @@ export function openSqlitePorts(o: SqlitePortsOptions): SqlitePorts {
   }
 }
 
-/** Names of the jobs of a file, in order. @throws SluiceError as `openSqlitePorts` */
+/** Names of the jobs of a file, in order; none when there is no file, which stays so. @throws SluiceError as `openSqlitePorts` */
 export function jobsOfSqliteFile(o: StoreFileOptions): readonly string[] {
+  if (!existsSync(o.path)) return [];
   const file = new StoreFile(o);
   try {
     const names = file.prepare('SELECT name FROM jobs ORDER BY name');

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -49,6 +49,11 @@ describe('a SQLite file of several jobs', () => {
     const again = open();
     expect((await again.changelog.get({ ring, slot: 0 }))?.writer).toBe('w');
     expect(await again.items.get('job')).toMatchObject({ revision: put.kind === 'stored' ? put.revision : undefined });
+  });
+
+  test('asking which jobs a file has makes no file', () => {
+    expect(jobsOfSqliteFile({ path })).toEqual([]);
+    expect(existsSync(path)).toBe(false);
   });
 
   test('jobs of one file see nothing of each other', async () => {
