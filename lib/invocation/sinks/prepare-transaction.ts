@@ -40,9 +40,10 @@ export async function prepareTransaction(o: PrepareTransaction): Promise<void> {
     if ((await readDecision(objects, t)) !== undefined) return; // it was settled, and its rows removed, since the first look
     throw rowsLost(t);
   }
-  const record = await prepareNow({ ...o, sink, rows });
-  if ((await readDecision(objects, t)) === 'aborted')
-    await sink.abort(context, detachedOf(context.job, t, rows, record.timestamp), record.prepared);
+  const prepared = await prepareAtTarget({ ...o, sink, rows });
+  const { timestamp } = await keepRecord(objects, t, { prepared, timestamp: o.timestamp });
+  // What another deliverer prepared is the settler's to abort; of ours nobody else may know.
+  if ((await readDecision(objects, t)) === 'aborted') await sink.abort(context, detachedOf(context.job, t, rows, timestamp), prepared);
 }
 
 export interface Preparing extends Omit<PrepareTransaction, 'sink'> {

@@ -46,10 +46,10 @@ export function subtaskNumber(subtask: string): number {
 export interface SettledObjects {
   /** May be removed when the transaction is known to be committed or aborted. */
   readonly atOnce: readonly string[];
-  /** Stays as long as a process that was left behind could prepare the transaction: a day. */
+  /** The decision stays as long as a process that was left behind could prepare the transaction: a day. Such a one may also have put its record again. */
   readonly afterADay: readonly string[];
 }
 
 export function settledObjects(t: PendingTransaction): SettledObjects {
-  return { atOnce: [t.rows, recordName(t)], afterADay: [decisionName(t)] };
+  return { atOnce: [t.rows, recordName(t)], afterADay: [recordName(t), decisionName(t)] };
 }

@@ -180,6 +180,16 @@ describe('D3: a part that was carried away does not come back', () => {
     }
   });
 
+  test('after a power cut either, since the marker is durable before the commit is done', async () => {
+    const { disk, files } = diskOf({});
+    const prepared = await prepare(sink(), atOnce(files), t);
+    await transactional(sink()).commit(atOnce(files), t, prepared);
+    disk.powerCut({ bits: () => 0, chance: () => false, below: () => 0 } as never);
+    disk.unlink('/out/part-0-0000000007.txt', 'consumer');
+    await transactional(sink()).commit(atOnce(files), t, prepared);
+    expect(visible(disk)).toEqual([]);
+  });
+
   test('markers go after a day', async () => {
     const { disk, files } = diskOf({});
     const day = 24 * 60 * 60 * 1000;

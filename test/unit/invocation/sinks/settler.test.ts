@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { DetachedTransaction, Sink } from '../../../../lib/api/sink.ts';
 import { collect } from '../../../../lib/connectors/sinks/collect.ts';
 import { print } from '../../../../lib/connectors/sinks/print.ts';
 import { encodeValue } from '../../../../lib/core/value-codec.ts';
 import { prepareTransaction } from '../../../../lib/invocation/sinks/prepare-transaction.ts';
 import { createSettler } from '../../../../lib/invocation/sinks/settler.ts';
 import { settledObjects } from '../../../../lib/invocation/sinks/transaction-names.ts';
-import type { FakeCall } from '../../../../lib/testing/index.ts';
+import { type FakeCall, fakePorts, promptCall } from '../../../../lib/testing/index.ts';
 import { createWorld, losing, planOf, processOf, transaction, turns, type World, waiting } from './support/target.ts';
 
 async function deliver(world: World, call?: FakeCall, timestamp = 500): Promise<void> {
@@ -63,6 +64,55 @@ describe('S1: what was prepared first is kept', () => {
     await first;
     await createSettler({ plan: planOf({ out: () => sink as never }), ports, contextOf }).commit(transaction);
     expect(names).toEqual(['prepared', 'prepared', expect.objectContaining({ timestamp: 2, rows: ['a', 'b'], checkpoint: 3 }), 1]);
+  });
+
+  test('a target that gives each call data of its own commits one of them and is told to abort the other', async () => {
+    for (const how of ['commit', 'abort'] as const) {
+      for (let at = 0; at < 5; at++) {
+        const world = await createWorld();
+        const held = new Map<number, readonly unknown[]>();
+        const rows: unknown[] = [];
+        const sinkOf = (call: FakeCall): Sink<never> =>
+          ({
+            kind: 'numbered',
+            detached: {
+              kind: 'transactional',
+              prepare: (_ctx: unknown, t: DetachedTransaction<unknown>) =>
+                call('prepare', '', () => {
+                  const number = held.size + 1;
+                  held.set(number, t.rows);
+                  return number;
+                }),
+              commit: (_ctx: unknown, _t: unknown, number: number) => {
+                rows.push(...(held.get(number) ?? []));
+                held.set(number, []);
+              },
+              abort: (_ctx: unknown, _t: unknown, number: number | undefined) => number !== undefined && held.set(number, []),
+            },
+          }) as never;
+        const slow = waiting(at, 'before');
+        const { contextOf, ports, objects } = processOf(world);
+        const settler = (call: FakeCall) =>
+          createSettler({ plan: planOf({ out: () => sinkOf(call) }), ports: fakePorts(world.service, call), contextOf });
+        const late =
+          how === 'commit'
+            ? settler(slow.call).commit(transaction)
+            : prepareTransaction({
+                transaction,
+                sink: sinkOf(slow.call) as never,
+                objects: fakePorts(world.service, slow.call).objects,
+                context: contextOf(),
+                timestamp: 1,
+              });
+        await turns();
+        await prepareTransaction({ transaction, sink: sinkOf(promptCall) as never, objects, context: contextOf(), timestamp: 2 });
+        await createSettler({ plan: planOf({ out: () => sinkOf(promptCall) }), ports, contextOf })[how](transaction);
+        slow.goOn();
+        await late;
+        expect(rows, `call ${at}`).toEqual(how === 'commit' ? ['a', 'b'] : []);
+        if (how === 'abort') expect([...held.values()].flat(), `call ${at}`).toEqual([]);
+      }
+    }
   });
 
   test('C07: a commit resumes from what is stored, in a process that has prepared nothing', async () => {
