@@ -150,12 +150,16 @@ export function resolveSettings(asked: RequestedSettings, outside: JobDefaults =
     maxParallelism: checkMaxParallelism('maximum parallelism', asked.maxParallelism ?? outside.maxParallelism ?? maxParallelismDefault),
     backend:
       backend instanceof MemoryStateBackend
-        ? { kind: 'memory', stateBytesMax: backend.maxStateSize, asynchronous: backend.asynchronous }
+        ? { kind: 'memory', stateBytesMax: backend.maxStateSize, asynchronous: backend.asynchronous, ...defaultMark(asked, outside) }
         : { kind: 'filesystem' },
     checkpointsDirectory: backend instanceof FsStateBackend ? backend.uri : outside.checkpointsDirectory,
     checkpoints,
     restart,
   };
+}
+
+function defaultMark(asked: RequestedSettings, outside: JobDefaults): { readonly isDefault?: true } {
+  return asked.backend === undefined && outside.backend === undefined ? { isDefault: true } : {};
 }
 
 const restartDefault: RestartStrategy = RestartStrategies.fixedDelay({ attempts: 3, delay: '1 s' });

@@ -12,7 +12,13 @@ export interface StateBackend {
 }
 
 export type BackendSettings =
-  | { readonly kind: 'memory'; readonly stateBytesMax: number; readonly asynchronous: boolean }
+  | {
+      readonly kind: 'memory';
+      readonly stateBytesMax: number;
+      readonly asynchronous: boolean;
+      /** Nobody chose it; a runtime may have a better one. */
+      readonly isDefault?: true;
+    }
   | { readonly kind: 'filesystem' };
 
 /** State on the heap; a checkpoint of it lies inside the checkpoint's metadata, so it has to be small. */

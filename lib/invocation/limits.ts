@@ -1,6 +1,6 @@
 // Bounds of the invocation runtime, with their units and reasons.
 
-import { KiB } from '../core/limits.ts';
+import { KiB, MiB } from '../core/limits.ts';
 
 /** Slots of a ring: a hot key is written to the table once for this many entries. A ring of this size is read in a few pages. */
 export const ringSlotsDefault = 1_024;
@@ -10,6 +10,8 @@ export const ringSlotsMin = 6;
 export const inlineBytesMax: number = 8 * KiB;
 /** A stored value above this lies in an object, and its version points there. */
 export const inlineValueBytesMax: number = 32 * KiB;
+/** One value, element of a list or entry of a map; it is loaded whole, and many of them are in memory together. */
+export const stateValueBytesMax: number = 16 * MiB;
 /** A list closes a chunk when its encoded elements have this many bytes. */
 export const listChunkBytes: number = 4 * KiB;
 /** A message above this goes to the object store and the queue carries a claim-check. */

@@ -6,7 +6,7 @@
 //   S3  A change stays unflushed until the base has it, whatever happens between.
 
 import type { KeyedStateFactory } from '../../state/backend.ts';
-import type { StateDelta } from '../entry.ts';
+import type { StateAddress, StateDelta } from '../entry.ts';
 import type { RestorePoint } from '../job-item.ts';
 
 /** Tag of a version: the entry that wrote it, and the epoch of that entry. */
@@ -64,11 +64,18 @@ export interface SubtaskState {
   /** @param view  as known now. Conditional, so that a writer that lost its subtask long ago does no harm. */
   flush(view: VersionView): Promise<Flushed>;
   /**
-   * The whole state as one object, for a barrier entry of backends that snapshot; `undefined` where the table is the state.
+   * Everything committed as one object, for backends that snapshot; `undefined` where the table is the state. It is the base afterwards, so a
+   * flush finds nothing left. Outside of units only.
    * @param name  of the object, unique for (generation, subtask, n)
    * @throws SluiceError `STATE_TOO_LARGE` above the backend's limit
    */
   snapshotAtBarrier(name: string): Promise<string | undefined>;
   /** Bytes and keys resident, for metrics and for dropping caches. */
   readonly residentKeys: number;
+  /** Forgets keys until about `keysMax` are resident. Outside of units only. */
+  evict(keysMax: number): void;
+  /** What is committed at an address, whoever it belongs to. */
+  read(address: StateAddress): Promise<Uint8Array | undefined>;
+  /** Everything that is committed in a partition, in order of `sub`. */
+  list(partition: Omit<StateAddress, 'sub'>): Promise<readonly (readonly [sub: string, value: Uint8Array])[]>;
 }

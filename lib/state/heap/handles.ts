@@ -181,7 +181,7 @@ export class HeapMapState extends Handle implements MapState<unknown, unknown> {
   }
 }
 
-function iterate<R>(tree: CowTree<unknown> | undefined, read: (key: string, value: unknown) => R): IterableIterator<R> {
+export function iterate<R>(tree: CowTree<unknown> | undefined, read: (key: string, value: unknown) => R): IterableIterator<R> {
   return reading(tree?.snapshot().entries() ?? [].values(), read);
 }
 

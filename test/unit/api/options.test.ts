@@ -51,7 +51,7 @@ describe('settings', () => {
     expect(resolveSettings({})).toEqual({
       parallelism: 1,
       maxParallelism: 128,
-      backend: { kind: 'memory', stateBytesMax: 5_242_880, asynchronous: true },
+      backend: { kind: 'memory', stateBytesMax: 5_242_880, asynchronous: true, isDefault: true },
       checkpointsDirectory: undefined,
       checkpoints: undefined,
       restart: { kind: 'none' },
