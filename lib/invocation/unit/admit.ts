@@ -100,9 +100,11 @@ export async function catchUp(warm: WarmSubtask, services: UnitServices): Promis
     warm.newest = entry;
     warm.isDelivered = false;
     warm.host = undefined;
-    // The other writer may have materialised more than we have, or we more than it knew of.
-    warm.flushedThrough = Math.max(warm.flushedThrough, entry.head.flushedThrough);
-    warm.snapshot = entry.head.snapshot;
+    // The other writer may have materialised more than we have, or we more than it knew of; a snapshot belongs to its number.
+    if (entry.head.flushedThrough > warm.flushedThrough) {
+      warm.flushedThrough = entry.head.flushedThrough;
+      warm.snapshot = entry.head.snapshot;
+    }
   }
   return warm;
 }

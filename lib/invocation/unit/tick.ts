@@ -5,9 +5,18 @@ import { appendTriesMax } from '../limits.ts';
 import { makeRoom } from './commit.ts';
 import { takeMessages } from './messages.ts';
 import { proposalOf } from './proposal.ts';
+import { end } from './records.ts';
 import { run } from './run.ts';
 import { done, refuse, type Session } from './session.ts';
 import { fireTimers } from './timers.ts';
+import type { WarmSubtask } from './warm-subtask.ts';
+
+/** Of a source that has no split to read, at a bounded job's parallelism above the number of its splits: nothing else will say so. */
+function isEndDue(warm: WarmSubtask): boolean {
+  const { head } = warm.newest;
+  const spec = warm.stage.operators[0]?.node.operator;
+  return spec?.kind === 'source' && spec.source.isBounded && !head.hasEnded && head.splits.every((split) => split.hasEnded);
+}
 
 export async function tick(session: Session): Promise<Answer> {
   const { services } = session;
@@ -17,14 +26,19 @@ export async function tick(session: Session): Promise<Answer> {
     const { warm } = admission;
     if (warm.stage.inputs.length > 0) return takeMessages(session, { messages: [], isTick: true });
     if (!(await makeRoom(warm))) return refuse('ring-full');
-    const ran = await run(warm, services, (host) => fireTimers(host, services.clock.now()));
+    const hasEnded = isEndDue(warm);
+    const ran = await run(warm, services, (host) => {
+      const hasFired = fireTimers(host, services.clock.now());
+      if (hasEnded) end(host);
+      return hasFired;
+    });
     if (ran.kind === 'failed') throw ran.error;
-    if (!ran.value) {
+    if (!ran.value && !hasEnded) {
       warm.state.abandonUnit();
       return done;
     }
     const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
-    const proposal = await proposalOf(warm, ran, { head: { sent }, messages, services });
+    const proposal = await proposalOf(warm, ran, { head: hasEnded ? { sent, hasEnded } : { sent }, messages, services });
     if ((await session.commit(warm, proposal)) === 'committed') return done;
   }
   return refuse('contended');

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { ParamValues } from '../../../lib/api/params.ts';
 import { compile } from '../../../lib/graph/compile.ts';
 import { defineJob, type Env, valueState } from '../../../lib/index.ts';
 import { describe as describeJob } from '../../../lib/operators/describe.ts';
@@ -11,7 +12,7 @@ const user = (c: Click): string => c.user;
 const count = { state: { seen: valueState<number>() }, processElement: (): void => undefined };
 
 function stagesOf(build: (env: Env) => void, keepsPartitions: boolean): readonly string[] {
-  return compile(describeJob(defineJob('clicks', build), {}), { keepsPartitions }).stages.map(({ name }) => name);
+  return compile(describeJob(defineJob('clicks', build), new ParamValues(new Map())), { keepsPartitions }).stages.map(({ name }) => name);
 }
 
 describe('a source that is partitioned by a key', () => {
