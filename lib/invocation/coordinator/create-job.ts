@@ -43,7 +43,9 @@ export async function createJob(ports: InvocationPorts, job: JobToCreate): Promi
   }
   const { item } = await readExistingJob(ports);
   if (item.planHash !== plan.hash) throw otherPlan(item, plan);
-  return isBeingCreated(item) ? finishCreation(ports, item, plan) : item;
+  const created = isBeingCreated(item) ? await finishCreation(ports, item, plan) : item;
+  if (!isBeingCreated(created)) await ports.objects.remove(splitsName); // every ring has its own by now
+  return created;
 }
 
 export function isBeingCreated(item: JobItem): boolean {
@@ -72,7 +74,6 @@ export async function finishCreation(ports: InvocationPorts, item: JobItem, plan
   } else {
     ({ item } = await readExistingJob(ports));
   }
-  if (!isBeingCreated(item)) await ports.objects.remove(splitsName);
   return item;
 }
 

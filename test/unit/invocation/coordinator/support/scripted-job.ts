@@ -32,19 +32,17 @@ export function twoStages({ checkpoints = {}, interval = 1_000, isBounded = fals
   return planOf((env) => {
     env.setParallelism(1);
     if (checkpoints !== 'off') env.enableCheckpointing(interval, checkpoints);
-    const source = isBounded
-      ? env.fromCollection<number>([], { uid: 'in' })
-      : env.fromSource({ ...unbounded, kind: 'script' }, { uid: 'in' });
-    source
+    env
+      .fromSource<number>({ ...scripted, isBounded }, { uid: 'in' })
       .setParallelism(2)
       .keyBy((n) => n)
       .sinkTo(collect(), { uid: 'out' });
   });
 }
 
-const unbounded = {
+const scripted = {
+  kind: 'script',
   isRereadable: true,
-  isBounded: false,
   isEager: false,
   enumerate: async () => splits,
   open: () => {
@@ -60,6 +58,8 @@ export class ScriptedJob {
   readonly plan: Plan;
   readonly settings: ScriptOptions;
   nowMs = 1_000_000;
+  #cut: { readonly request: number; readonly when: 'before' | 'after' } | undefined;
+  #requests = 0;
   /** What the coordinator asked of subtasks, such as `barrier 3 of 0-1`. */
   readonly asked: string[] = [];
   /** What was settled, such as `commit out/0`. */
@@ -77,9 +77,20 @@ export class ScriptedJob {
     this.service = new FakeService({ now: () => this.nowMs });
     const call: FakeCall = async (method, place, effect) => {
       this.onRequest(method, place);
-      return effect();
+      const cut = this.#cut;
+      const request = ++this.#requests;
+      if (cut !== undefined && (request > cut.request || (request === cut.request && cut.when === 'before'))) throw new Error('cut off');
+      const reply = effect();
+      if (request === cut?.request) throw new Error('cut off');
+      return reply;
     };
     this.ports = fakePorts(this.service, call);
+  }
+
+  /** From the request of this number on, nothing happens any more (`before`), or its reply is lost too (`after`). */
+  cutAt(request: number | undefined, when: 'before' | 'after' = 'before'): void {
+    this.#cut = request === undefined ? undefined : { request, when };
+    this.#requests = 0;
   }
 
   async create(ringSlots = 8): Promise<JobItem> {
