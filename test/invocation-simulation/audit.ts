@@ -52,7 +52,7 @@ export class Auditors {
     this.#service = p.service;
     this.#setting = p.setting;
     this.#counts = p.counts;
-    this.#references = new References(p.service);
+    this.#references = new References(p.service, (t) => p.targets.isSettled(t));
     p.service.observers.push((change) => this.#observe(change));
     p.targets.onCommit = (t) => this.#meetCommit(t);
     p.targets.onLogged = (uid, checkpoint) => {
@@ -213,7 +213,7 @@ export class Auditors {
     const handles = decodeHandles(metadata);
     for (const o of c.owners)
       if (!handles.some((h) => h.subtask === o.subtask)) this.fail(`I5: checkpoint ${c.checkpoint} has no handle of ${o.subtask}`);
-    for (const missing of this.#references.missingFor(handles, before.confirmed))
+    for (const missing of this.#references.missingFor(handles))
       this.fail(`I5: checkpoint ${c.checkpoint} refers to ${missing}, which does not exist`);
     if (this.#setting.spec.checkpoints.mode !== 'EXACTLY_ONCE') return;
     for (const what of consistentCut(handles)) this.fail(`checkpoint ${c.checkpoint} is no consistent cut: ${what}`);

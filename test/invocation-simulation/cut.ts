@@ -9,7 +9,9 @@ import { decodeMessage } from '../../lib/invocation/message-codec.ts';
 /** What the entry takes back of what the one before it said; `undefined`: nothing. */
 export function progressLost(before: EntryHead, after: EntryHead): string | undefined {
   if (after.base !== before.base) return `base ${before.base}`;
-  if (after.epoch < before.epoch + (before.kind === 'barrier' && after.n > before.n ? 1 : 0)) return `epoch ${before.epoch}`;
+  // A resume puts back the barrier that a seal had taken the place of.
+  const epochMin = before.epoch + (after.n > before.n ? (before.kind === 'barrier' ? 1 : 0) : after.kind === 'barrier' ? -1 : 0);
+  if (after.epoch < epochMin) return `epoch ${before.epoch}`;
   if (after.flushedThrough < before.flushedThrough) return `flushedThrough ${before.flushedThrough}`;
   if (after.lastCompleted < before.lastCompleted) return `lastCompleted ${before.lastCompleted}`;
   if (after.watermark < before.watermark) return `watermark ${before.watermark}`;

@@ -211,8 +211,8 @@ export function tellInvocation(i: Invocation): string {
       return `${i.subtask} barrier ${i.checkpoint} of generation ${i.generation}`;
     case 'replay':
       return `${i.subtask} replay ${i.recordsMax} of generation ${i.generation}`;
-    case 'tick':
-      return `${i.subtask} tick`;
+    default:
+      return `${i.subtask} ${i.kind}`;
   }
 }
 

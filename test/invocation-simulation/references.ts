@@ -1,6 +1,6 @@
 // Who refers to a stored object or to a ring. Asked when one goes, so it may take its time.
 
-import type { EntryHead } from '../../lib/invocation/entry.ts';
+import type { EntryHead, PendingTransaction } from '../../lib/invocation/entry.ts';
 import { bodyObjectOf, decodeHead, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
 import type { JobItem, SubtaskHandle } from '../../lib/invocation/job-item.ts';
 import { decodeHandles } from '../../lib/invocation/job-item-codec.ts';
@@ -10,9 +10,12 @@ import type { FakeService } from '../../lib/testing/index.ts';
 
 export class References {
   readonly #service: FakeService;
+  /** Whether rows have become visible, or never will. */
+  readonly #isSettled: (t: PendingTransaction) => boolean;
 
-  constructor(service: FakeService) {
+  constructor(service: FakeService, isSettled: (t: PendingTransaction) => boolean) {
     this.#service = service;
+    this.#isSettled = isSettled;
   }
 
   /** @returns who refers to the object that is just gone; `undefined`: nobody that counts */
@@ -20,8 +23,7 @@ export class References {
     for (const c of item.completed) {
       if (c.metadata === object) return `checkpoint ${c.checkpoint}`;
       for (const handle of this.#handlesOf(c.metadata)) {
-        if (objectsOfSnapshot(decodeHead(handle.head), item.confirmed).includes(object))
-          return `checkpoint ${c.checkpoint}, ${handle.subtask}`;
+        if (this.#objectsOfSnapshot(decodeHead(handle.head)).includes(object)) return `checkpoint ${c.checkpoint}, ${handle.subtask}`;
         if (this.#bodiesOf(handle).includes(object)) return `an entry of checkpoint ${c.checkpoint}, ${handle.subtask}`;
       }
     }
@@ -30,7 +32,7 @@ export class References {
       const newest = entries.at(-1);
       if (newest === undefined) continue;
       const head = unpackHead(newest.bytes);
-      if (objectsOfHead(head, item.confirmed).includes(object)) return `the newest entry of ${subtask}`;
+      if (this.#objectsOfHead(head).includes(object)) return `the newest entry of ${subtask}`;
       for (const e of entries) if (e.n > head.flushedThrough && bodyObjectOf(e.bytes) === object) return `entry ${e.n} of ${subtask}`;
     }
     for (const stored of this.#service.table.items())
@@ -47,10 +49,10 @@ export class References {
   }
 
   /** What these handles name and nobody has. */
-  *missingFor(handles: readonly SubtaskHandle[], confirmed: number): Generator<string> {
+  *missingFor(handles: readonly SubtaskHandle[]): Generator<string> {
     for (const handle of handles) {
       const where = `${handle.generation}/${handle.subtask}`;
-      for (const name of objectsOfSnapshot(decodeHead(handle.head), confirmed))
+      for (const name of this.#objectsOfSnapshot(decodeHead(handle.head)))
         if (this.#service.objects.peek(name) === undefined) yield `object ${name}`;
       const entries = this.#entries(handle.generation, handle.subtask);
       const newest = entries.at(-1);
@@ -86,20 +88,18 @@ export class References {
       .filter((e) => !isClosedStub(e.bytes))
       .sort((a, b) => a.n - b.n);
   }
-}
 
-function objectsOfHead(head: EntryHead, confirmed: number): readonly string[] {
-  return [...objectsOfSnapshot(head, confirmed), ...head.held.flatMap((h) => h.object ?? [])];
-}
+  #objectsOfHead(head: EntryHead): readonly string[] {
+    return [...this.#objectsOfSnapshot(head), ...head.held.flatMap((h) => h.object ?? [])];
+  }
 
-/**
- * What waits behind a barrier is not in its snapshot.
- * @param confirmed  rows of transactions that it promised are needed no more
- */
-function objectsOfSnapshot(head: EntryHead, confirmed: number): readonly string[] {
-  return [
-    ...(head.operatorState?.object === undefined ? [] : [head.operatorState.object]),
-    ...(head.snapshot === undefined ? [] : [head.snapshot]),
-    ...head.transactions.filter((t) => t.under > confirmed).map((t) => t.rows),
-  ];
+  /** What waits behind a barrier is not in its snapshot, and rows of a transaction are needed until it is settled. */
+  #objectsOfSnapshot(head: EntryHead): readonly string[] {
+    const { operatorState, snapshot, transactions } = head;
+    return [
+      ...(operatorState?.object === undefined ? [] : [operatorState.object]),
+      ...(snapshot === undefined ? [] : [snapshot]),
+      ...transactions.filter((t) => !this.#isSettled(t)).map((t) => t.rows),
+    ];
+  }
 }

@@ -53,7 +53,8 @@ async function range(from: number, count: number): Promise<void> {
     seedMsMax,
     hung: (seed) => noOutcome(seed, `I8: nothing was heard of it for ${seedMsMax / 1_000} s of real time`),
     onVerdict: ({ seed, failures }) => {
-      if (failures.length > 0) console.log(`seed ${seed} fails: ${failures[0]}\n  npm run sim:invocations -- --seed ${seed}`);
+      if (failures.length > 0)
+        console.log(`seed ${seed} fails: ${failures[0]!.split('\n')[0]}\n  npm run sim:invocations -- --seed ${seed}`);
     },
   });
   report(verdicts, (performance.now() - begin) / 1_000);

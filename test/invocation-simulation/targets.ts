@@ -3,6 +3,8 @@
 
 import type { DetachedSink, Sink } from '../../lib/api/sink.ts';
 import { GenericWriteAheadSink, type IdentifiedRow, idempotentSink, type TransactionId, TwoPhaseCommitSink } from '../../lib/index.ts';
+import type { PendingTransaction } from '../../lib/invocation/entry.ts';
+import { subtaskNumber } from '../../lib/invocation/sinks/transaction-names.ts';
 import type { SimulatedProcess } from '../../lib/testing/index.ts';
 import type { Row } from '../simulation/spec.ts';
 import type { Counts } from './counts.ts';
@@ -36,6 +38,8 @@ export class Targets {
   /** Told of rows that a write-ahead log makes visible. */
   onLogged: ((uid: string, checkpoint: number, rows: readonly Row[]) => void) | undefined;
   readonly #counts: Counts;
+  /** Sinks that logged rows of a checkpoint, `<uid> <checkpoint>`. */
+  readonly #sent = new Set<string>();
 
   constructor(counts: Counts) {
     this.#counts = counts;
@@ -95,9 +99,17 @@ export class Targets {
 
   log(uid: string, checkpoint: number, rows: readonly Row[]): void {
     this.onLogged?.(uid, checkpoint, rows);
+    this.#sent.add(`${uid} ${checkpoint}`);
     const lists = this.logged.get(uid) ?? [];
     lists.push(structuredClone([...rows]));
     this.logged.set(uid, lists);
+  }
+
+  isSettled({ sink, generation, subtask, opened, under }: PendingTransaction): boolean {
+    if (this.#sent.has(`${sink} ${under}`)) return true;
+    const name = nameOf({ job: 'sim', uid: sink, generation, subtask: subtaskNumber(subtask), checkpoint: opened });
+    const state = this.transactions.get(name)?.state;
+    return state === 'committed' || state === 'aborted';
   }
 
   undecided(): readonly string[] {
