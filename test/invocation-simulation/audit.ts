@@ -6,6 +6,7 @@
 //   I5  Whatever a retained checkpoint, a live ring, the table or the queue refers to exists.
 // The end of a world, and I7, are judged by `judgement.ts`.
 
+import { equalBytes } from '../../lib/core/bytes.ts';
 import type { EntryHead } from '../../lib/invocation/entry.ts';
 import { bodyObjectOf, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
 import type { CompletedCheckpoint, JobItem } from '../../lib/invocation/job-item.ts';
@@ -15,6 +16,7 @@ import { decodeItem } from '../../lib/invocation/versions.ts';
 import type { FakeService, ServiceChange, World } from '../../lib/testing/index.ts';
 import type { Counts } from './counts.ts';
 import { consistentCut, progressLost } from './cut.ts';
+import { tellMessage } from './fleet.ts';
 import type { Setting } from './random-job.ts';
 import { References } from './references.ts';
 import type { Targets, Transaction } from './targets.ts';
@@ -106,9 +108,11 @@ export class Auditors {
         if (change.name === 'job') this.fail('the job item is removed');
         return;
       case 'sent':
+        this.#world.note(`  ${change.message.group} is sent ${tellMessage(change.message.bytes)} (${change.how})`);
         if (change.how === 'late-duplicate') this.#counts.count('late duplicate');
         return;
       case 'settled':
+        this.#world.note(`  ${change.message.group} has settled ${tellMessage(change.message.bytes)} (${change.how})`);
         if (change.how === 'stale') this.#counts.count('old receipt worked');
         return;
       default:
@@ -124,6 +128,7 @@ export class Auditors {
       this.#checkRingGone(key, 'closed');
       return;
     }
+    if (this.#isSameAgain(change)) return;
     const head = unpackHead(entry.bytes);
     this.#world.note(`  ${key} ${entry.n} ${head.kind} epoch ${head.epoch} by ${entry.writer}`);
     if (head.n !== entry.n || head.generation !== ring.generation || head.subtask !== ring.subtask || head.writer !== entry.writer)
@@ -137,6 +142,17 @@ export class Auditors {
       this.#rings.set(key, { writers: new Map([[entry.n, entry.writer]]), head, isGone: false });
     } else this.#checkAppend(key, known, entry, head, how);
     this.#countEntry(entry, head, was);
+  }
+
+  /** A resume that is made again puts back what it has put before. */
+  #isSameAgain({ entry, was }: ServiceChange & { readonly kind: 'entry' }): boolean {
+    return (
+      was !== undefined &&
+      was.n === entry.n &&
+      was.writer === entry.writer &&
+      entry.writer.startsWith('resume') &&
+      equalBytes(was.bytes, entry.bytes)
+    );
   }
 
   #checkAppend(key: string, ring: Ring, entry: StoredEntry, head: EntryHead, how: string): void {

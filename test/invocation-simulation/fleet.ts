@@ -2,6 +2,8 @@
 // may be new, it may have served the subtask long ago, and it may still hold an older invocation in mid-await that nobody waits for any more.
 
 import type { Answer, Invocation } from '../../lib/invocation/invocation.ts';
+import type { ChannelElement } from '../../lib/invocation/message.ts';
+import { decodeMessage } from '../../lib/invocation/message-codec.ts';
 import type { SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
 import type { Chaos } from './chaos.ts';
 import type { Counts } from './counts.ts';
@@ -206,7 +208,7 @@ export function tellInvocation(i: Invocation): string {
     case 'records':
       return `${i.subtask} records ${i.split}:${(i.records[0]?.after.index ?? 0) - 1}+${i.records.length}${i.isLast ? ' last' : ''}`;
     case 'messages':
-      return `${i.subtask} ${i.messages.length} messages`;
+      return `${i.subtask} messages ${i.messages.map(tellMessage).join(' ')}`;
     case 'barrier':
       return `${i.subtask} barrier ${i.checkpoint} of generation ${i.generation}`;
     case 'replay':
@@ -214,6 +216,17 @@ export function tellInvocation(i: Invocation): string {
     default:
       return `${i.subtask} ${i.kind}`;
   }
+}
+
+export function tellMessage(bytes: Uint8Array): string {
+  const m = decodeMessage(bytes);
+  const what = 'elements' in m ? m.elements.map(tellElement).join('+') : 'claim';
+  return `${m.generation}/${m.exchange}/${m.sender}:${m.sequence}:${what}`;
+}
+
+function tellElement(e: ChannelElement): string {
+  if (e.kind === 'barrier') return `barrier ${e.checkpoint}`;
+  return e.kind === 'records' ? `${e.batch.count}` : e.kind;
 }
 
 export function tellAnswer(a: Answer): string {

@@ -47,6 +47,8 @@ interface Stream {
   readonly parallelism: number;
   readonly rows: number;
   readonly hops: number;
+  /** Sources that it stems from. */
+  readonly origins: readonly number[];
 }
 
 const eventTimeBegins = 1_600_000_000_000;
@@ -145,7 +147,7 @@ class Draw {
     const parallelism = random.between(1, splits.length);
     const input = this.#add({ kind: 'source', source }, [], parallelism);
     const rows = splits.reduce((n, s) => n + s.rows.length, 0);
-    return { input, isOrdered: true, isTimed: hasWatermarks, isIdentified: true, parallelism, rows, hops: 0 };
+    return { input, isOrdered: true, isTimed: hasWatermarks, isIdentified: true, parallelism, rows, hops: 0, origins: [input.node] };
   }
 
   /** Something in front of the first exchange, or two sources that become one stream. */
@@ -177,10 +179,12 @@ class Draw {
     return {
       ...a,
       input,
-      isOrdered: a.isOrdered && b.isOrdered,
+      // Two ways from one source may overtake each other.
+      isOrdered: a.isOrdered && b.isOrdered && !a.origins.some((o) => b.origins.includes(o)),
       isTimed: a.isTimed && b.isTimed,
       isIdentified,
       rows: a.rows + b.rows,
+      origins: [...a.origins, ...b.origins],
     };
   }
 
@@ -248,6 +252,7 @@ class Draw {
       parallelism,
       rows: a.rows + b.rows,
       hops: Math.max(a.hops, b.hops) + 1,
+      origins: [...a.origins, ...b.origins],
     };
   }
 
@@ -259,7 +264,16 @@ class Draw {
     const rules = this.#add({ kind: 'source', source }, [], 1);
     const input = this.#add({ kind: 'rules', key }, [stream.input, rules], parallelism);
     const rows = stream.rows + parallelism * split.rows.length;
-    return { input, isOrdered: false, isTimed: false, isIdentified: false, parallelism, rows, hops: stream.hops + 1 };
+    return {
+      input,
+      isOrdered: false,
+      isTimed: false,
+      isIdentified: false,
+      parallelism,
+      rows,
+      hops: stream.hops + 1,
+      origins: stream.origins,
+    };
   }
 
   #sinks(stream: Stream, isFirst: boolean): void {

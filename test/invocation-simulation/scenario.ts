@@ -148,10 +148,10 @@ class Scenario {
       fleet: this.#fleet,
       mayRewind: setting.mayRewind,
       rates: {
-        restMs: random.pick([5, 30, 100]),
+        restMs: random.pick([20, 60, 200]),
         noPulseForLong: random.pick([0, 0, 0.02]),
         atOnce: random.pick([0, 0.1, 0.5]),
-        tick: random.pick([0.1, 0.3]),
+        tick: random.pick([0.05, 0.2]),
         restore: random.pick([0, 0.03, 0.1, 0.2]),
         pause: random.pick([0, 0, 0.02, 0.05]),
       },
@@ -257,7 +257,7 @@ class Scenario {
 
   #calm(): void {
     this.#chaos.quiet();
-    Object.assign(this.#service.hooks, { leave: () => [], loose: () => false, lateDuplicate: () => undefined, visibilityMs: () => 45_000 });
+    Object.assign(this.#service.hooks, { leave: () => [], loose: () => false, lateDuplicate: () => undefined, visibilityMs: () => 2_000 });
     this.#fleet.thaw();
   }
 
@@ -352,7 +352,7 @@ class Scenario {
     const left = random.pick([0, 0.02, 0.1]);
     const loose = random.pick([0, 0.1, 0.3]);
     const late = random.pick([0, 0.02]);
-    const [impatient, long] = [random.pick([0, 0.3]), random.pick([2_000, 45_000])];
+    const [impatient, long] = [random.pick([0, 0.3]), random.pick([400, 2_000, 8_000])];
     const happens = (p: number): boolean => !this.#chaos.isQuiet && random.chance(p);
     Object.assign(hooks, {
       now: () => this.#world.now,
