@@ -111,7 +111,12 @@ export class Intake {
 
   /** A message that waited and may go on: its unit is not over, so the message that set it free may not be acknowledged yet. */
   get hasReleasable(): boolean {
-    return this.#waiting.some(({ message }) => this.#isFree(message));
+    return this.releasable !== undefined;
+  }
+
+  /** Whether `offer` would take it. */
+  decide(message: ChannelMessage): MessageDecision {
+    return decideMessage({ generation: this.#generation, sequence: this.#sequenceOf(message), message });
   }
 
   /** Every channel has ended and nothing waits: the subtask's own end is due. */
@@ -121,7 +126,7 @@ export class Intake {
 
   /** @returns `held`: it waits behind a barrier and is taken; everything but `consumed` and `held` changes nothing */
   offer(message: ChannelMessage, stored: StoredMessage, to: IntakeTarget): Exclude<MessageDecision, 'take'> | 'consumed' | 'held' {
-    const decision = decideMessage({ generation: this.#generation, sequence: this.#sequenceOf(message), message });
+    const decision = this.decide(message);
     if (decision !== 'take') return decision;
     this.hasChanged = true;
     const channel = this.#channelOf(message);
@@ -134,9 +139,15 @@ export class Intake {
     return 'consumed';
   }
 
-  /** Consumes the oldest waiting message that may go on. @returns false when there is none */
+  /** The oldest waiting message that may go on. */
+  get releasable(): ChannelMessage | undefined {
+    return this.#waiting.find(({ message }) => this.#isFree(message))?.message;
+  }
+
+  /** Consumes `releasable`. @returns false when there is none */
   release(to: IntakeTarget): boolean {
-    const free = this.#waiting.find(({ message }) => this.#isFree(message));
+    const { releasable } = this;
+    const free = this.#waiting.find(({ message }) => message === releasable);
     if (free === undefined) return false;
     this.hasChanged = true;
     this.#waiting = this.#waiting.filter((waiting) => waiting !== free);
@@ -193,9 +204,9 @@ export class Intake {
     for (const element of message.elements) {
       if (element.kind === 'records') {
         const from = first;
-        const place = `${message.exchange}/${message.sender}`;
+        const place = channelPlace(message);
         this.#valve.active(index);
-        to.records(element.batch, this.#inputOf(message.exchange), { place, record: (i) => `${message.sequence}/${from + i}` });
+        to.records(element.batch, this.#inputOf(message.exchange), { place, record: (i) => `${messageRecord(message)}${from + i}` });
         first += element.batch.count;
       } else this.#consumeSignal(index, element, to);
     }
@@ -266,6 +277,16 @@ function isSameChannel(a: ChannelName, b: ChannelName): boolean {
 
 function successorsIn(elements: readonly ChannelElement[]): readonly string[] {
   return elements.flatMap((element) => (element.kind === 'successors' ? element.senders : []));
+}
+
+/** `RecordPlace.place` of the records of a channel. */
+export function channelPlace({ exchange, sender }: ChannelName): string {
+  return `${exchange}/${sender}`;
+}
+
+/** What the names of a message's records begin with. */
+export function messageRecord({ sequence }: Pick<ChannelMessage, 'sequence'>): string {
+  return `${sequence}/`;
 }
 
 /** Channels of a new subtask: one for each sender. */

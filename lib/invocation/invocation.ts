@@ -25,9 +25,17 @@ export type Invocation =
       readonly records: readonly EventRecord[];
       /** The split has no records after these. */
       readonly isLast: boolean;
+      /** Some of it was handed out before, and may have killed whoever had it. Absent: the event source cannot tell. */
+      readonly isAgain?: boolean | undefined;
     }
   /** Messages of the exchange, oldest first. */
-  | { readonly kind: 'messages'; readonly subtask: string; readonly messages: readonly Uint8Array[] }
+  | {
+      readonly kind: 'messages';
+      readonly subtask: string;
+      readonly messages: readonly Uint8Array[];
+      /** As above. */
+      readonly isAgain?: boolean | undefined;
+    }
   /** Handed to sources, and to subtasks whose input has ended, by the coordinator. */
   | {
       readonly kind: 'barrier';
@@ -39,6 +47,8 @@ export type Invocation =
     }
   /** Reads on from the subtask's own position, towards where its sealed parents were. */
   | { readonly kind: 'replay'; readonly subtask: string; readonly generation: number; readonly recordsMax: number }
+  /** Tries a parked record again; nothing happens when its letter is there no more. */
+  | { readonly kind: 'redrive'; readonly subtask: string; readonly letter: string }
   /** Fires timers of processing time, looks whether an alignment was given up, delivers a tail. */
   | { readonly kind: 'tick'; readonly subtask: string };
 

@@ -5,6 +5,7 @@
 //   S3  Batches are cut and watermarks are made at multiples of the split's record count, so it does not matter how its records came in events.
 //   S4  The watermark is the minimum over the subtask's splits, as in a job of one process.
 
+import type { SplitPosition } from '../api/source.ts';
 import type { WatermarkStrategy } from '../api/watermark.ts';
 import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
 import { consecutiveOrigins } from '../core/origins.ts';
@@ -37,6 +38,10 @@ export interface SplitEvent {
   readonly records: readonly EventRecord[];
   readonly isLast: boolean;
   readonly isReplay: boolean;
+  /** More records of the same event follow: an eager source makes its watermark behind the last ones. */
+  readonly isPart?: boolean | undefined;
+  /** A dead letter takes the place of the good record: it is handed on as it came, without a timestamp, and does not count for event time. */
+  readonly isParked?: boolean | undefined;
 }
 
 /** `all`: everything is taken or was before. `gap`: the first `count` records are; the others wait for what is missing. */
@@ -71,10 +76,27 @@ export class SourceIntake {
     if (split === undefined) return { kind: 'unknown-split' };
     if (!event.isReplay && isReplayDue(split)) return { kind: 'replay-first' };
     const { fresh, gapAt } = freshRecords(event.records, split);
-    for (let at = 0; at < fresh.length; ) at = this.#takeBatch(split, fresh, at, to);
+    for (let at = 0; at < fresh.length; ) at = this.#takeBatch(split, { event, records: fresh, from: at }, to);
     if (gapAt !== undefined) return { kind: 'gap', count: gapAt };
     if (event.isLast && !split.hasEnded) this.#end(split, to);
     return { kind: 'all' };
+  }
+
+  /** Name of the good record that ends at a position; see `RecordPlace`. */
+  nameOf(ordinal: number, after: SplitPosition): { readonly place: string; readonly record: string } {
+    const split = this.#splits.find((one) => one.ordinal === ordinal);
+    return { place: split === undefined ? '' : placeOf(this.#o.uid, split), record: String(after.index - 1) };
+  }
+
+  /** How many good records of the event are not taken yet, and the first of them. */
+  pending(event: Pick<SplitEvent, 'split' | 'records'>): {
+    readonly count: number;
+    readonly first: { readonly place: string; readonly record: string } | undefined;
+  } {
+    const split = this.#splits.find(({ ordinal }) => ordinal === event.split);
+    const fresh = split === undefined ? [] : freshRecords(event.records, split).fresh.filter(({ side }) => side === undefined);
+    const [first] = fresh;
+    return { count: fresh.length, first: first === undefined ? undefined : this.nameOf(event.split, first.after) };
   }
 
   parts(): Pick<EntryHead, 'splits' | 'watermark'> {
@@ -82,7 +104,12 @@ export class SourceIntake {
   }
 
   /** @returns index of the first record that is not in the batch */
-  #takeBatch(split: OpenSplit, records: readonly EventRecord[], from: number, to: SourceTarget): number {
+  #takeBatch(
+    split: OpenSplit,
+    p: { readonly event: SplitEvent; readonly records: readonly EventRecord[]; readonly from: number },
+    to: SourceTarget,
+  ): number {
+    const { event, records, from } = p;
     const first = indexOf(split);
     const full = batchRecordsMax - (first % batchRecordsMax);
     const values: unknown[] = [];
@@ -96,9 +123,10 @@ export class SourceIntake {
     this.hasChanged = true;
     this.#passAside(split, aside, to);
     split.position = (records[at - 1] as EventRecord).after;
-    if (values.length > 0) this.#passRecords(split, { values, first }, to);
-    const isDue = values.length > 0 && isWatermarkDue({ index: first + values.length, hasEnded: false, isEager: this.#o.isEager });
-    if (isDue) this.#advance(to);
+    if (values.length === 0) return at;
+    this.#passRecords(split, { values, first, isParked: event.isParked === true }, to);
+    const isEager = this.#o.isEager && event.isPart !== true;
+    if (isWatermarkDue({ index: first + values.length, hasEnded: false, isEager })) this.#advance(to);
     return at;
   }
 
@@ -110,18 +138,22 @@ export class SourceIntake {
     }
   }
 
-  #passRecords(split: OpenSplit, part: { readonly values: unknown[]; readonly first: number }, to: SourceTarget): void {
-    const { values, first } = part;
+  #passRecords(
+    split: OpenSplit,
+    part: { readonly values: unknown[]; readonly first: number; readonly isParked: boolean },
+    to: SourceTarget,
+  ): void {
+    const { values, first, isParked } = part;
     const prefix = this.#prefixOf(split);
     const origins = prefix === undefined ? undefined : consecutiveOrigins(prefix, first);
     const batch: RecordBatch = { values, count: values.length, keys: undefined, timestamps: undefined, origins };
     const { watermarks, uid } = this.#o;
-    if (watermarks !== undefined) {
+    if (watermarks !== undefined && !isParked) {
       const generator = new WatermarkGenerator(watermarks, `source ${uid}`, split.largest);
       generator.stamp(batch);
       split.largest = generator.largest;
     }
-    to.records(batch, { place: `${uid}/${split.split.id}`, record: (index) => String(first + index) });
+    to.records(batch, { place: placeOf(uid, split), record: (index) => String(first + index) });
   }
 
   #end(split: OpenSplit, to: SourceTarget): void {
@@ -141,6 +173,10 @@ export class SourceIntake {
     const { origins } = this.#o;
     return origins === undefined ? undefined : `${origins}${split.id}/`;
   }
+}
+
+function placeOf(uid: string, { split }: Pick<SplitProgress, 'split'>): string {
+  return `${uid}/${split.id}`;
 }
 
 /** The subtask's splits have to be read on to where its sealed parents were, before its event source goes on. */

@@ -7,8 +7,14 @@
 import { isSluiceError } from '../../core/errors.ts';
 import type { Attempt } from '../entry.ts';
 
-/** Place and position of a record; see `RecordPlace`. */
+/** Place and position of a record; see `RecordPlace`. A `record` that ends with a slash is a whole message of the exchange. */
 export type RecordName = Pick<Attempt, 'place' | 'record'>;
+
+/** Whether a record is the one that is named, or in the message that is named. */
+export function covers(name: RecordName, { place, record }: RecordName): boolean {
+  if (place !== name.place) return false;
+  return name.record.endsWith('/') ? record.startsWith(name.record) : record === name.record;
+}
 
 /** What a record can be blamed for: tried again with the same state it would throw again. */
 const blamed: ReadonlySet<string> = new Set([
@@ -34,7 +40,7 @@ export function triesOf(attempts: readonly Attempt[], { place, record }: RecordN
 
 /** Records that become dead letters without being tried again, as soon as what they belong to is taken (T3). */
 export function isGivenUp(attempts: readonly Attempt[], name: RecordName, attemptsMax: number): boolean {
-  return triesOf(attempts, name) >= attemptsMax;
+  return attempts.some((attempt) => attempt.count >= attemptsMax && covers(attempt, name));
 }
 
 export type FailureDecision =

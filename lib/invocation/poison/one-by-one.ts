@@ -4,7 +4,7 @@
 import type { RecordBatch } from '../../core/batch.ts';
 import { listedOrigins } from '../../core/origins.ts';
 import type { RecordPlace } from '../intake.ts';
-import type { RecordName } from './attempts.ts';
+import { covers, type RecordName } from './attempts.ts';
 
 export interface SingleRecord {
   readonly name: RecordName;
@@ -15,10 +15,14 @@ export interface SingleRecord {
 /** One run of a unit. */
 export class OneByOne {
   /** The record under way: after a run that threw, the one to blame; `undefined` when it was none. */
-  current: SingleRecord | undefined;
+  current: RecordName | undefined;
+  /** After a run that threw: it was no record's fault. */
+  isApart = false;
   /** Records that were left out because letters take their place. */
   readonly parked: SingleRecord[] = [];
-  readonly #settled = new Set<string>();
+  /** Records that were processed, in order. */
+  readonly processed: RecordName[] = [];
+  readonly #settled: RecordName[] = [];
   readonly #isParked: (name: RecordName) => boolean;
 
   constructor(isParked: (name: RecordName) => boolean) {
@@ -28,25 +32,40 @@ export class OneByOne {
   feed(batch: RecordBatch, input: 0 | 1, at: RecordPlace, process: (batch: RecordBatch, input: 0 | 1) => void): void {
     for (let index = 0; index < batch.count; index++) {
       const name = { place: at.place, record: at.record(index) };
-      const single: SingleRecord = { name, batch: recordOf(batch, index), input };
-      if (this.#isParked(name)) this.parked.push(single);
+      const single = recordOf(batch, index);
+      if (this.#isParked(name)) this.parked.push({ name, batch: single, input });
       else {
-        this.current = single;
-        process(single.batch, input);
+        this.current = name;
+        process(single, input);
         this.current = undefined;
+        this.processed.push(name);
       }
-      this.#settled.add(textOf(name));
+      this.#settled.push(name);
     }
+  }
+
+  /** Runs what belongs to a record besides its processing, so that it is to blame for that too. */
+  during<R>(name: RecordName, work: () => R): R {
+    this.current = name;
+    const result = work();
+    this.current = undefined;
+    return result;
+  }
+
+  /** Runs what is no record's fault: what timers throw. */
+  apart(work: () => void): void {
+    const { current } = this;
+    this.current = undefined;
+    this.isApart = true;
+    work();
+    this.isApart = false;
+    this.current = current;
   }
 
   /** The run got past the record, by processing it or by leaving it out. */
   isSettled(name: RecordName): boolean {
-    return this.#settled.has(textOf(name));
+    return this.#settled.some((settled) => covers(name, settled));
   }
-}
-
-function textOf({ place, record }: RecordName): string {
-  return `${place}/${record}`;
 }
 
 function recordOf(batch: RecordBatch, index: number): RecordBatch {

@@ -5,6 +5,7 @@ import type { Answer, Invocation } from '../invocation.ts';
 import { takeBarrier } from './barrier.ts';
 import { takeMessages } from './messages.ts';
 import { takeRecords } from './records.ts';
+import { redrive } from './redrive.ts';
 import { replay } from './replay.ts';
 import type { UnitServices } from './services.ts';
 import { Session } from './session.ts';
@@ -60,6 +61,8 @@ function carryOut(session: Session, invocation: Invocation): Promise<Answer> {
       return takeBarrier(session, invocation);
     case 'replay':
       return replay(session, invocation);
+    case 'redrive':
+      return redrive(session, invocation.letter);
     case 'tick':
       return tick(session);
   }

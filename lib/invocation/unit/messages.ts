@@ -10,15 +10,18 @@ import type { OperatorHost } from '../../runtime/host.ts';
 import { barrierAfter, isKnownAborted, topBarrier } from '../alignment.ts';
 import { readJob } from '../coordinator/read-job.ts';
 import type { EntryHead, HeldMessage } from '../entry.ts';
-import { Intake, type IntakeTarget, type StoredMessage, type WaitingMessage } from '../intake.ts';
+import { channelPlace, Intake, type IntakeTarget, messageRecord, type StoredMessage, type WaitingMessage } from '../intake.ts';
 import type { Answer, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
 import type { ChannelMessage } from '../message.ts';
 import { readMessage } from '../message-codec.ts';
+import type { OneByOne } from '../poison/one-by-one.ts';
 import { barrierProposal } from './barrier.ts';
 import { makeRoom } from './commit.ts';
+import { type Failures, failuresOf, type RanOutgoing, tryRun, withLetters } from './failing-run.ts';
+import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
-import { type Ran, run } from './run.ts';
+import type { Ran } from './run.ts';
 import type { UnitServices } from './services.ts';
 import { done, refuse, type Session } from './session.ts';
 import { fireTimers } from './timers.ts';
@@ -28,7 +31,8 @@ interface Step {
   readonly intake: Intake;
   /** Messages, from the first, that are taken or need not be. */
   readonly taken: number;
-  readonly stop: 'newer-generation' | 'gap' | undefined;
+  /** `failed`: a record of the next message failed, or the message may have killed. */
+  readonly stop: 'newer-generation' | 'gap' | 'failed' | undefined;
   readonly hasEnded: boolean;
   readonly hasFired: boolean;
 }
@@ -38,13 +42,26 @@ interface Incoming {
   readonly stored: StoredMessage;
 }
 
-/** @param p.isTick  look for given-up alignments and due timers too */
-export async function takeMessages(
-  session: Session,
-  p: { readonly messages: readonly Uint8Array[]; readonly isTick?: boolean },
-): Promise<Answer> {
+export interface MessagesEvent {
+  readonly messages: readonly Uint8Array[];
+  /** Look for given-up alignments and due timers too. */
+  readonly isTick?: boolean;
+  readonly isAgain?: boolean | undefined;
+}
+
+export async function takeMessages(session: Session, event: MessagesEvent): Promise<Answer> {
+  const { limits, ports } = session.services;
+  const guard = new Guard({ items: ports.items, subtask: session.subtask, attemptsMax: limits.attemptsMax, isAgain: event.isAgain });
+  try {
+    return await takeGuarded(session, event, guard);
+  } finally {
+    await guard.end();
+  }
+}
+
+async function takeGuarded(session: Session, { messages, isTick = false }: MessagesEvent, guard: Guard): Promise<Answer> {
   const { services } = session;
-  const { messages, isTick = false } = p;
+  const failures = failuresOf(session, services.limits.attemptsMax);
   let incoming: readonly Incoming[] | undefined;
   let count = 0;
   let isSure = isTick;
@@ -61,9 +78,13 @@ export async function takeMessages(
     const giveUp = isTick ? await knownAborted(warm, services) : 0;
     const waiting = await waitingOf(warm, services);
     const left = incoming.slice(count);
-    const ran = await run(warm, services, (host) => step(host, warm, { services, waiting, incoming: left, giveUp, isTick }));
-    if (ran.kind === 'failed') throw ran.error;
+    const work = { services, waiting, incoming: left, giveUp, isTick, failures };
+    failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
+    await mark(guard, session, warm, work);
+    const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { ...work, one }));
+    if (ran === 'again') continue;
     const { intake, taken, stop } = ran.value;
+    const outcome = failures.outcome();
     if (stop === 'newer-generation' && !intake.hasChanged) {
       await session.forget();
       tries += 1;
@@ -75,57 +96,101 @@ export async function takeMessages(
       isSure = true;
       continue;
     }
-    if (!intake.hasChanged && !ran.value.hasFired) {
+    if (!intake.hasChanged && !ran.value.hasFired && !outcome.hasNews) {
       warm.state.abandonUnit();
       count += taken;
-      return count === messages.length ? done : answer('gap');
+      return count === messages.length ? done : answer(stop === 'failed' ? 'record-failed' : 'gap');
     }
-    const outcome = await commitStep(session, warm, ran);
-    if (outcome === 'lost') {
+    if ((await commitStep(session, warm, { ran, outcome })) === 'lost') {
       tries += 1;
       continue;
     }
+    guard.committed();
     if (intake.dueBarrier === undefined && !intake.hasReleasable) count += taken;
+    if (stop === 'failed') return answer('record-failed');
     if (stop === undefined && count === messages.length && intake.dueBarrier === undefined) return done;
   }
   return answer('contended');
 }
 
-function step(
-  host: OperatorHost,
-  warm: WarmSubtask,
-  p: {
-    readonly services: UnitServices;
-    readonly waiting: readonly WaitingMessage[];
-    readonly incoming: readonly Incoming[];
-    readonly giveUp: number;
-    readonly isTick: boolean;
-  },
-): Step {
-  const { head } = warm.newest;
-  const intake = new Intake({
-    head,
-    waiting: p.waiting,
-    inputs: warm.stage.inputs,
-    isAligned: p.services.mode === 'EXACTLY_ONCE',
-  });
-  const to: IntakeTarget = {
-    records: (batch, input) => host.process(batch, input),
-    watermark: (timestamp) => {
-      while (!host.advanceWatermark(timestamp));
+interface Work {
+  readonly services: UnitServices;
+  readonly waiting: readonly WaitingMessage[];
+  readonly incoming: readonly Incoming[];
+  readonly giveUp: number;
+  readonly isTick: boolean;
+  readonly failures: Failures;
+}
+
+/** Says what is about to run, where that may kill the process: messages of all channels are one group, in the order in which they would be taken. */
+async function mark(guard: Guard, session: Session, warm: WarmSubtask, { failures, services, waiting, incoming }: Work): Promise<void> {
+  const intake = intakeOf(warm, services, waiting);
+  const { releasable } = intake;
+  const fresh = incoming.filter(({ message }) => intake.decide(message) === 'take' || intake.decide(message) === 'gap');
+  const first = releasable ?? fresh[0]?.message;
+  if (first === undefined) return;
+  const name = { place: channelPlace(first), record: messageRecord(first) };
+  const { generation } = warm.newest.head;
+  const group = { generation, group: 'messages', first: `${name.place}/${name.record}`, tries: failures.triesOf(name), count: 0 };
+  const count = fresh.length + (releasable === undefined ? 0 : waiting.length);
+  const marked = await guard.before({ ...group, count }, session.isCold);
+  if (marked === undefined) return;
+  if (marked.isParked) failures.park(name);
+  if (marked.size < count) failures.limit = Math.min(marked.size, failures.limit ?? marked.size);
+}
+
+function intakeOf(warm: WarmSubtask, { mode }: UnitServices, waiting: readonly WaitingMessage[]): Intake {
+  return new Intake({ head: warm.newest.head, waiting, inputs: warm.stage.inputs, isAligned: mode === 'EXACTLY_ONCE' });
+}
+
+function targetOf(host: OperatorHost, one: OneByOne, isCareful: boolean): IntakeTarget {
+  return {
+    records: (batch, input, at) => {
+      if (isCareful) one.feed(batch, input, at, (single) => host.process(single, input));
+      else host.process(batch, input);
     },
+    watermark: (timestamp) =>
+      one.apart(() => {
+        while (!host.advanceWatermark(timestamp));
+      }),
     idle: () => host.broadcast({ kind: 'idle' }),
   };
-  const hasFired = p.isTick && fireTimers(host, p.services.clock.now());
+}
+
+function step(host: OperatorHost, warm: WarmSubtask, p: Work & { readonly one: OneByOne }): Step {
+  const { failures, one } = p;
+  const { head } = warm.newest;
+  const intake = intakeOf(warm, p.services, p.waiting);
+  const to = targetOf(host, one, failures.isCareful);
+  let hasFired = false;
+  if (p.isTick) {
+    one.apart(() => {
+      hasFired = fireTimers(host, p.services.clock.now());
+    });
+  }
   if (p.giveUp > 0) intake.giveUp(p.giveUp);
+  let left = failures.limit ?? Number.POSITIVE_INFINITY;
+  let stop: Step['stop'];
+  const mayTake = (message: ChannelMessage): boolean => {
+    if (left > 0 && !failures.stopsAtMessage(message)) return true;
+    stop = 'failed';
+    return false;
+  };
   const release = (): void => {
-    while (intake.dueBarrier === undefined && intake.release(to));
+    for (let next = intake.releasable; next !== undefined; next = intake.releasable) {
+      if (intake.dueBarrier !== undefined || !mayTake(next)) return;
+      intake.release(to);
+      left -= 1;
+    }
   };
   release();
   let taken = 0;
-  let stop: Step['stop'];
   for (const { message, stored } of p.incoming) {
-    if (intake.dueBarrier !== undefined) break;
+    if (intake.dueBarrier !== undefined || stop !== undefined) break;
+    if (intake.decide(message) === 'take') {
+      if (!mayTake(message)) break;
+      left -= 1;
+    }
     const verdict = intake.offer(message, stored, to);
     if (verdict === 'newer-generation') stop = verdict;
     if (verdict === 'gap' || verdict === 'unknown-channel') stop = 'gap';
@@ -138,19 +203,24 @@ function step(
   return { intake, taken, stop, hasEnded, hasFired };
 }
 
-async function commitStep(session: Session, warm: WarmSubtask, ran: Ran<Step>): Promise<'committed' | 'lost'> {
+async function commitStep(
+  session: Session,
+  warm: WarmSubtask,
+  { ran, outcome }: { readonly ran: RanOutgoing<Step>; readonly outcome: ReturnType<Failures['outcome']> },
+): Promise<'committed' | 'lost'> {
   const { services } = session;
+  const { attempts, letters, hasNews } = outcome;
   const { intake, hasEnded } = ran.value;
   const { channels, held, abortedThrough, watermark } = intake.parts();
-  const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
+  const { messages, sent } = ran.outgoing;
   const spilled = await spill(held, warm, services);
-  const head = { channels, held: spilled, abortedThrough, watermark, sent, ...(hasEnded ? { hasEnded } : {}) };
+  const head = { channels, held: spilled, abortedThrough, watermark, sent, attempts, ...(hasEnded ? { hasEnded } : {}) };
   const dueBarrier = intake.dueBarrier;
-  if (dueBarrier !== undefined && leftNothing(ran, warm, watermark)) {
+  if (dueBarrier !== undefined && !hasNews && leftNothing(ran, warm, watermark)) {
     warm.state.abandonUnit();
     return commitBarrier(session, warm, { checkpoint: dueBarrier, head: { ...head, held: spilled } });
   }
-  return session.commit(warm, await proposalOf(warm, ran, { head, messages, services }));
+  return session.commit(warm, await proposalOf(warm, withLetters(ran, letters), { head, messages, services }));
 }
 
 function leftNothing(

@@ -10,12 +10,14 @@ import type { PlannedOperator } from '../../graph/plan.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
 import { sourceOrigin } from '../../runtime/source-progress.ts';
 import { type EntryHead, emptyBody } from '../entry.ts';
-import type { Answer } from '../invocation.ts';
+import type { Answer, EventRecord, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
+import type { OneByOne } from '../poison/one-by-one.ts';
 import { SourceIntake, type SourceTarget, type SplitEvent, type Taken } from '../source-intake.ts';
 import { makeRoom } from './commit.ts';
+import { type Failures, failuresOf, tryRun, withLetters } from './failing-run.ts';
+import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
-import { run } from './run.ts';
 import { done, refuse, type Session } from './session.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
@@ -24,79 +26,157 @@ interface Step {
   readonly taken: Taken;
   /** Records of the event, from the first, that were looked at. */
   readonly count: number;
+  /** A record comes next that failed, or that may have killed. */
+  readonly isStopped: boolean;
   readonly hasEnded: boolean;
 }
 
-export type RecordsEvent = SplitEvent & { readonly subtask: string };
+export type RecordsEvent = SplitEvent & { readonly subtask: string; readonly isAgain?: boolean | undefined };
 
 export async function takeRecords(session: Session, event: RecordsEvent): Promise<Answer> {
   const { services } = session;
+  const guard = new Guard({
+    items: services.ports.items,
+    subtask: event.subtask,
+    attemptsMax: services.limits.attemptsMax,
+    isAgain: event.isAgain,
+  });
+  try {
+    return await takeGuarded(session, event, guard);
+  } finally {
+    await guard.end();
+  }
+}
+
+async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard): Promise<Answer> {
+  const { services } = session;
+  const failures = failuresOf(session, services.mode === 'AT_MOST_ONCE' ? 1 : services.limits.attemptsMax);
   let isSure = event.isReplay;
   let promised: EntryHead | undefined; // under AT_MOST_ONCE: the head before the event's position was committed
-  for (let tries = 0; tries < appendTriesMax; tries++) {
+  for (let tries = 0; tries < appendTriesMax; ) {
     const admission = await session.admit(isSure);
     if (admission.kind === 'refused') return refuse(admission.why);
     const { warm } = admission;
     if (!(await makeRoom(warm))) return refuse('ring-full');
     if (services.mode === 'AT_MOST_ONCE' && promised === undefined) {
       const { head } = warm.newest;
+      tries += 1;
       if ((await commitPosition(session, warm, event)) === 'lost') continue;
       promised = head;
     }
     const before = promised ?? warm.newest.head;
-    const ran = await run(warm, services, (host) => step(host, warm, { event, before, session }));
-    if (ran.kind === 'failed') throw ran.error;
-    const { intake, taken, count, hasEnded } = ran.value;
-    if (!intake.hasChanged && !hasEnded) {
+    failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
+    await mark(guard, failures, { session, warm, event, before });
+    const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { event, before, session, failures, one }));
+    if (ran === 'again') continue;
+    const { intake, taken, hasEnded } = ran.value;
+    const { attempts, letters, hasNews } = failures.outcome();
+    if (!intake.hasChanged && !hasEnded && !hasNews) {
       warm.state.abandonUnit();
-      if (taken.kind === 'all' || isSure) return answerTo(taken, count, event);
+      if (taken.kind === 'all' || isSure) return answerTo(ran.value, event);
       isSure = true;
       continue;
     }
-    const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
     const { splits, watermark } = intake.parts();
-    const head = { splits: promised === undefined ? splits : warm.newest.head.splits, watermark, sent, ...(hasEnded ? { hasEnded } : {}) };
-    const outcome = await session.commit(warm, await proposalOf(warm, ran, { head, messages, services }));
-    if (outcome === 'committed') return answerTo(taken, count, event);
+    const { messages, sent } = ran.outgoing;
+    const ended = hasEnded ? { hasEnded } : {};
+    const head = { splits: promised === undefined ? splits : warm.newest.head.splits, watermark, sent, attempts, ...ended };
+    const outcome = await session.commit(warm, await proposalOf(warm, withLetters(ran, letters), { head, messages, services }));
+    if (outcome === 'committed') {
+      guard.committed();
+      return answerTo(ran.value, event);
+    }
+    tries += 1;
   }
   return refuse('contended');
+}
+
+/** Says what is about to run, where that may kill the process. */
+async function mark(
+  guard: Guard,
+  failures: Failures,
+  p: { readonly session: Session; readonly warm: WarmSubtask; readonly event: RecordsEvent; readonly before: EntryHead },
+): Promise<void> {
+  const { session, warm, event, before } = p;
+  const { count, first } = new SourceIntake(intakeOptions(warm, before)).pending(event);
+  if (first === undefined) return;
+  const { generation } = warm.newest.head;
+  const group = { generation, group: String(event.split), first: first.record, tries: failures.triesOf(first), count };
+  const marked = await guard.before(group, session.isCold);
+  if (marked === undefined) return;
+  if (marked.isParked) failures.park(first);
+  if (marked.size < count) failures.limit = Math.min(marked.size, failures.limit ?? marked.size);
 }
 
 function step(
   host: OperatorHost,
   warm: WarmSubtask,
-  p: { readonly event: SplitEvent; readonly before: EntryHead; readonly session: Session },
+  p: {
+    readonly event: SplitEvent;
+    readonly before: EntryHead;
+    readonly session: Session;
+    readonly failures: Failures;
+    readonly one: OneByOne;
+  },
 ): Step {
-  const { event, before, session } = p;
+  const { event, before, session, failures, one } = p;
   const intake = new SourceIntake(intakeOptions(warm, before));
-  const to = targetOf(host);
+  const to = targetOf(host, failures.isCareful ? one : undefined);
   let taken: Taken = { kind: 'all' };
   let count = 0;
+  const limit = failures.limit === undefined ? event.records.length : limitOf(event.records, intake.pending(event).count - failures.limit);
+  let isStopped = limit < event.records.length;
   do {
-    const slice = sliceOf(event, count);
-    taken = intake.take({ ...event, ...slice }, to);
-    if (taken.kind !== 'all') return { intake, taken, count: taken.kind === 'gap' ? count + taken.count : 0, hasEnded: false };
+    const slice = sliceOf(event, count, failures.isCareful ? 1 : Math.min(batchRecordsMax, limit - count));
+    const last = slice.records.at(-1);
+    if (failures.isCareful && last !== undefined && last.side === undefined) {
+      const name = intake.nameOf(event.split, last.after);
+      isStopped ||= failures.stopsAt(name);
+      if (failures.stopsAt(name)) break;
+      taken = one.during(name, () => intake.take({ ...event, ...slice, isParked: failures.isParked(name) }, to));
+    } else taken = intake.take({ ...event, ...slice }, to);
+    if (taken.kind !== 'all') return { intake, taken, count: taken.kind === 'gap' ? count + taken.count : 0, isStopped, hasEnded: false };
     count += slice.records.length;
-  } while (count < event.records.length && !session.isOutOfTime);
+  } while (count < limit && !session.isOutOfTime);
   const hasEnded = !warm.newest.head.hasEnded && intake.hasEnded;
-  if (hasEnded) end(host);
-  return { intake, taken, count, hasEnded };
+  if (hasEnded) one.apart(() => end(host));
+  return { intake, taken, count, isStopped, hasEnded };
 }
 
 /** The next records of the event, cut behind a good one. */
-function sliceOf(event: SplitEvent, from: number): Pick<SplitEvent, 'records' | 'isLast'> {
+function sliceOf(event: SplitEvent, from: number, max: number): Pick<SplitEvent, 'records' | 'isLast' | 'isPart'> {
   const { records } = event;
-  let to = Math.min(from + batchRecordsMax, records.length);
+  let to = Math.min(from + Math.max(1, max), records.length);
   while (to < records.length && records[to - 1]?.side !== undefined) to += 1;
-  return { records: records.slice(from, to), isLast: event.isLast && to === records.length };
+  const isPart = to < records.length;
+  return { records: records.slice(from, to), isLast: event.isLast && !isPart, isPart };
 }
 
-export function targetOf(host: OperatorHost): SourceTarget {
+/** Length of the event without its last good records, cut behind a good one. */
+function limitOf(records: readonly EventRecord[], withoutLast: number): number {
+  let to = records.length;
+  if (withoutLast <= 0) return to;
+  for (let left = withoutLast; left >= 0 && to > 0; to -= 1) {
+    if (records[to - 1]?.side !== undefined) continue;
+    if (left === 0) break;
+    left -= 1;
+  }
+  return to;
+}
+
+export function targetOf(host: OperatorHost, one?: OneByOne): SourceTarget {
   return {
-    records: (batch) => host.process(batch, 0),
+    records: (batch, at) => {
+      if (one === undefined) host.process(batch, 0);
+      else one.feed(batch, 0, at, (single) => host.process(single, 0));
+    },
     side: (tag, value, cause) => host.emitSide(tag, value, Number.NEGATIVE_INFINITY, cause),
     watermark: (timestamp) => {
-      while (!host.advanceWatermark(timestamp));
+      const advance = (): void => {
+        while (!host.advanceWatermark(timestamp));
+      };
+      if (one === undefined) advance();
+      else one.apart(advance);
     },
   };
 }
@@ -125,12 +205,14 @@ export function intakeOptions(warm: WarmSubtask, head: EntryHead): ConstructorPa
   };
 }
 
-function answerTo(taken: Taken, count: number, event: SplitEvent): Answer {
+function answerTo({ taken, count, isStopped }: Step, event: SplitEvent): Answer {
+  const first = (why: Refusal): Answer => (count > 0 ? { kind: 'partial', count, why } : refuse(why));
   switch (taken.kind) {
     case 'all':
-      return count === event.records.length ? done : { kind: 'partial', count, why: 'out-of-time' };
+      if (isStopped) return first('record-failed');
+      return count === event.records.length ? done : first('out-of-time');
     case 'gap':
-      return taken.count > 0 ? { kind: 'partial', count, why: 'gap' } : refuse('gap');
+      return first('gap');
     case 'replay-first':
       return refuse('replay-first');
     case 'unknown-split':

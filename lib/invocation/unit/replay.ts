@@ -18,7 +18,14 @@ export async function replay(session: Session, invocation: Extract<Invocation, {
   const progress = warm.newest.head.splits.find(isReplayDue);
   if (progress === undefined) return done;
   const { records, isLast } = await readOn(warm, progress, invocation.recordsMax, session.services);
-  const answer = await takeRecords(session, { subtask: session.subtask, split: progress.ordinal, records, isLast, isReplay: true });
+  const answer = await takeRecords(session, {
+    subtask: session.subtask,
+    split: progress.ordinal,
+    records,
+    isLast,
+    isReplay: true,
+    isAgain: true,
+  });
   // Not over yet: the next call reads on, or finds that nothing is left.
   return answer.kind === 'done' ? { kind: 'partial', count: records.length, why: 'replay-first' } : answer;
 }

@@ -22,6 +22,7 @@ export class Session {
   #warm: WarmSubtask | undefined;
   /** An append was lost, or a message spoke of what the cache does not know. */
   #isStale = false;
+  #isCold = false;
 
   constructor(
     services: UnitServices,
@@ -36,6 +37,11 @@ export class Session {
   /** What may be kept for the next invocation. */
   get warm(): WarmSubtask | undefined {
     return this.#isStale ? undefined : this.#warm;
+  }
+
+  /** This invocation has read all that it knows of the subtask: it may stand where another process died. */
+  get isCold(): boolean {
+    return this.#isCold;
   }
 
   get isOutOfTime(): boolean {
@@ -54,6 +60,7 @@ export class Session {
       const admission = await recover(this.subtask, this.services);
       if (admission.kind === 'refused') return admission;
       this.#warm = admission.warm;
+      this.#isCold = true;
     }
     const warm = this.#warm;
     await deliver(warm, this.services);

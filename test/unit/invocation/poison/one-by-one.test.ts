@@ -30,7 +30,7 @@ test('the one that throws is known, and what it got past', () => {
     if (b.values[0] === 'y') throw new Error('no');
   };
   expect(() => one.feed(batch, 0, at, process)).toThrow('no');
-  expect(one.current?.name).toEqual({ place: 'p', record: '4/1' });
+  expect(one.current).toEqual({ place: 'p', record: '4/1' });
   expect(['4/0', '4/1', '4/2'].map((record) => one.isSettled({ place: 'p', record }))).toEqual([true, false, false]);
 });
 

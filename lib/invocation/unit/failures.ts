@@ -1,0 +1,181 @@
+// What one invocation knows of records that fail, from one run of its unit to the next. The rules are those of poison/attempts.ts; this keeps the
+// book between a run that threw and the run that leaves its record out, or stops before it.
+//   F1  A unit is run in whole batches until a record fails, or the newest entry says that one failed before; then record by record.
+//   F2  What no single record can be blamed for (its result cannot be stored, say) is run again with fewer records, until one is left.
+//   F3  What timers throw is nobody's fault here: no record can be left out for it.
+//   F4  Counts are those of the newest entry. An append that was lost makes this start over.
+
+import { isSluiceError } from '../../core/errors.ts';
+import type { Clock } from '../../core/ports.ts';
+import type { Attempt, EntryHead, StateWrite } from '../entry.ts';
+import { channelPlace, messageRecord } from '../intake.ts';
+import type { ChannelMessage } from '../message.ts';
+import { covers, decideFailure, isGivenUp, isRecordsFault, type RecordName, triesOf, withoutSettled } from '../poison/attempts.ts';
+import { type DeadLetter, parkingWrite } from '../poison/dead-letters.ts';
+import { OneByOne, type SingleRecord } from '../poison/one-by-one.ts';
+
+export interface FailuresOptions {
+  readonly subtask: string;
+  readonly attemptsMax: number;
+  readonly clock: Clock;
+}
+
+/** Runs of one unit that may fail one after the other; more means that user code fails at random. */
+const blamesMax = 10_000;
+
+interface Cause {
+  readonly operator: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+export class Failures {
+  /** Records (of a source) or messages to run at most; `undefined`: all. */
+  limit: number | undefined;
+  readonly #o: FailuresOptions;
+  #head: Pick<EntryHead, 'generation' | 'n'> | undefined;
+  #before: readonly Attempt[] = [];
+  #attempts: readonly Attempt[] = [];
+  #stop: RecordName | undefined;
+  #isCareful = false;
+  #operator = '';
+  #run: OneByOne | undefined;
+  #blames = 0;
+  readonly #causes: (readonly [name: RecordName, cause: Cause])[] = [];
+  /** A record, or all of a message, that is not run because it killed whoever ran it. */
+  #deadly: RecordName | undefined;
+
+  constructor(options: FailuresOptions) {
+    this.#o = options;
+  }
+
+  /**
+   * To be called before each run.
+   * @param head  that it goes on from
+   * @param operator  uid of the stage's first operator, for errors that name none
+   */
+  begin(head: Pick<EntryHead, 'generation' | 'n' | 'attempts'>, operator: string): void {
+    this.#operator = operator;
+    if (this.#head?.n === head.n && this.#head.generation === head.generation) return;
+    this.#head = head;
+    this.#before = head.attempts;
+    this.#attempts = head.attempts;
+    this.#stop = undefined;
+    this.limit = undefined;
+    this.#deadly = undefined;
+    this.#isCareful = head.attempts.length > 0;
+  }
+
+  /** @param name  its `record` may be what the names of a message's records begin with */
+  park(name: RecordName): void {
+    this.#deadly = name;
+    this.#isCareful = true;
+  }
+
+  get isCareful(): boolean {
+    return this.#isCareful;
+  }
+
+  newRun(): OneByOne {
+    this.#run = new OneByOne((name) => this.isParked(name));
+    return this.#run;
+  }
+
+  isParked(name: RecordName): boolean {
+    return isGivenUp(this.#attempts, name, this.#o.attemptsMax) || this.#isDeadly(name);
+  }
+
+  /** The run ends before this record. */
+  stopsAt(name: RecordName): boolean {
+    return this.#stop?.place === name.place && this.#stop.record === name.record;
+  }
+
+  /** The run ends before this message. */
+  stopsAtMessage(message: ChannelMessage): boolean {
+    return this.#stop?.place === channelPlace(message) && this.#stop.record.startsWith(messageRecord(message));
+  }
+
+  /** Tries of a record, or of any record of a message, that are committed. */
+  triesOf(name: RecordName): number {
+    if (!name.record.endsWith('/')) return triesOf(this.#before, name);
+    const ofMessage = this.#before.filter((attempt) => covers(name, attempt));
+    return ofMessage.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /**
+   * The run threw: decides how the next one goes.
+   * @throws the error, when no record can be blamed for it
+   */
+  blame(error: unknown): void {
+    this.#blames += 1;
+    if (!isRecordsFault(error) || this.#blames > blamesMax) throw error;
+    if (!this.#isCareful) {
+      this.#isCareful = true;
+      return;
+    }
+    const run = this.#run as OneByOne;
+    const name = run.current ?? this.#lastOne(run, error);
+    if (name === undefined) return;
+    const decision = decideFailure(this.#attempts, name, this.#o.attemptsMax);
+    this.#attempts = decision.attempts;
+    this.#causes.unshift([name, causeOf(error, this.#operator)]);
+    if (decision.kind === 'try-again') this.#stop = name;
+  }
+
+  /** What the run that is about to be committed leaves: counts for the head, letters for the delta. */
+  outcome(): { readonly attempts: readonly Attempt[]; readonly letters: readonly StateWrite[]; readonly hasNews: boolean } {
+    const run = this.#run;
+    if (!this.#isCareful || run === undefined) return { attempts: this.#before, letters: [], hasNews: false };
+    const attempts = withoutSettled(this.#attempts, (name) => run.isSettled(name));
+    const letters = run.parked.map((record) => parkingWrite(this.#o.subtask, this.#letterOf(record)));
+    return { attempts, letters, hasNews: letters.length > 0 || !isSame(attempts, this.#before) };
+  }
+
+  /** The run stopped before a record that will be tried again. */
+  get hasStopped(): boolean {
+    return this.#stop !== undefined;
+  }
+
+  /** F2. */
+  #lastOne(run: OneByOne, error: unknown): RecordName | undefined {
+    const { length } = run.processed;
+    const last = run.processed.at(-1);
+    if (last === undefined || run.isApart) throw error;
+    if (length === 1) return last;
+    // A message is taken whole, so which of its records it is cannot be told.
+    if (this.limit === 1) return { place: last.place, record: last.record.slice(0, last.record.lastIndexOf('/') + 1) };
+    this.limit = Math.max(1, Math.floor(Math.min(length, this.limit ?? length) / 2));
+    return undefined;
+  }
+
+  #isDeadly(name: RecordName): boolean {
+    return this.#deadly !== undefined && covers(this.#deadly, name);
+  }
+
+  #causeOf(name: RecordName): Cause {
+    for (const [known, cause] of this.#causes) if (covers(known, name)) return cause;
+    const { attemptsMax } = this.#o;
+    const operator = this.#operator;
+    if (this.#isDeadly(name)) {
+      return { operator, code: 'RECORD_KILLS', message: `the process ended each time the record was run, ${attemptsMax} times` };
+    }
+    return { operator, code: 'USER_FUNCTION_FAILED', message: `it failed ${attemptsMax} times, the last time in an earlier invocation` };
+  }
+
+  #letterOf({ name, batch, input }: SingleRecord): DeadLetter {
+    const { generation, n } = this.#head as Pick<EntryHead, 'generation' | 'n'>;
+    const { operator, code, message } = this.#causeOf(name);
+    const atMs = this.#o.clock.now();
+    return { ...name, operator, error: { code, message }, input, generation, n, atMs, isExcerpt: false, batch };
+  }
+}
+
+function causeOf(error: unknown, operator: string): Cause {
+  if (!isSluiceError(error)) return { operator, code: 'USER_FUNCTION_FAILED', message: String(error) };
+  const at = error.details.operator;
+  return { operator: typeof at === 'string' ? at : operator, code: error.code, message: error.message };
+}
+
+function isSame(a: readonly Attempt[], b: readonly Attempt[]): boolean {
+  return a.length === b.length && a.every((attempt, index) => attempt === b[index]);
+}
