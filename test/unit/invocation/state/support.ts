@@ -104,6 +104,11 @@ export class Unit {
     return this.state.createKeyedState({ shape: this.#shape, operator: 'op', maxParallelism, hasTimers: this.#hasTimers });
   }
 
+  /** As a host that is built anew does. */
+  reopen(): void {
+    this.backend = this.#open();
+  }
+
   get view(): VersionView {
     return { generation: this.generation, restores: [], points: [], epoch: this.epoch };
   }
@@ -141,7 +146,7 @@ export class Unit {
       this.runOnce(keys, each);
       if (!this.state.isSuspended) return this.state.takeDelta();
       this.state.abandonUnit();
-      this.backend = this.#open();
+      this.reopen();
       await this.state.loadMissing();
     }
   }
