@@ -43,9 +43,9 @@ export async function createJob(ports: InvocationPorts, job: JobToCreate): Promi
   }
   const { item } = await readExistingJob(ports);
   if (item.planHash !== plan.hash) throw otherPlan(item, plan);
-  const created = isBeingCreated(item) ? await finishCreation(ports, item, plan) : item;
-  if (!isBeingCreated(created)) await ports.objects.remove(splitsName); // every ring has its own by now
-  return created;
+  if (isBeingCreated(item)) return finishCreation(ports, item, plan);
+  await ports.objects.remove(splitsName); // a creation may have been cut off just before it did
+  return item;
 }
 
 export function isBeingCreated(item: JobItem): boolean {
@@ -74,6 +74,7 @@ export async function finishCreation(ports: InvocationPorts, item: JobItem, plan
   } else {
     ({ item } = await readExistingJob(ports));
   }
+  if (!isBeingCreated(item)) await ports.objects.remove(splitsName); // every ring has its own by now
   return item;
 }
 

@@ -1,14 +1,15 @@
 // Reaching subtasks: barriers, replays and ticks. Nothing here is lost when a call fails or is never answered, since every pulse asks again.
 //   I1  A source gets the barrier until it has acknowledged. Others get it through their channels; from the second pulse on they are handed it
 //       too, for those whose inputs have all ended, and for an acknowledgement that was lost.
-//   I2  A replay is over when a call says so that found nothing left to read: it has delivered the newest entry. That the log shows the position
-//       is not enough, for the entry that took it there may lie undelivered, and nobody else may ever come by.
+//   I2  A replay is over when a call answers that nothing is left to read (`done`; one that reads something answers `partial`): it has delivered
+//       the newest entry. That the log shows the position is not enough, for the entry that took it there may lie undelivered, and nobody else
+//       may ever come by.
+//   I3  A source subtask without a split hears of its end from ticks only.
 
 import type { Answer, Invocation } from '../invocation.ts';
 import type { OpenCheckpoint, Owner } from '../job-item.ts';
 import type { Acknowledged } from './completion.ts';
 import { concurrently } from './concurrently.ts';
-import { newestHead } from './facts.ts';
 import { sourceOf } from './owners.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { newestCompletedOf } from './read-job.ts';
@@ -45,7 +46,8 @@ export async function tick(run: PulseRun): Promise<void> {
   const { ticks, plan } = run.options;
   // Who waits for the barriers of an aborted checkpoint holds records back until it is told.
   const isTold = (owner: Owner): boolean => run.hasAborted && (plan.stages[owner.stage]?.inputs.length ?? 0) > 0;
-  const owners = run.item.owners.filter((owner) => isTold(owner) || ticks?.(owner) === true);
+  const isUnread = ({ stage, splits }: Owner): boolean => splits.length === 0 && sourceOf(plan.stages[stage])?.isBounded === true;
+  const owners = run.item.owners.filter((owner) => isTold(owner) || isUnread(owner) || ticks?.(owner) === true);
   await concurrently(owners, run.concurrency, ({ subtask }) => ask(run, { kind: 'tick', subtask }));
 }
 
@@ -69,19 +71,16 @@ export async function replay(run: PulseRun): Promise<boolean> {
 /** @returns whether the subtask has replayed everything */
 async function replaySlice(run: PulseRun, { subtask }: Owner): Promise<boolean> {
   const { item, options } = run;
-  const head = await newestHead(run, run.ring(subtask));
-  if (head === undefined) return false;
-  const hasLeft = head.splits.some(({ position, hasEnded, replayUntil }) => !hasEnded && (position?.index ?? 0) < replayUntil);
   const recordsMax = options.replayRecordsMax ?? replayRecordsMaxDefault;
   const answer = await ask(run, { kind: 'replay', subtask, generation: item.generation, recordsMax });
-  if (hasLeft || answer?.kind !== 'done') return false;
+  if (answer?.kind !== 'done') return false;
   const name = replayedName(item.generation, subtask);
   await options.ports.items.put({ name, content: { bytes: new Uint8Array(0), change: '' }, expects: 'any' });
   return true;
 }
 
 /** @returns `undefined` when the call failed: nobody knows what it did */
-async function ask(run: PulseRun, invocation: Invocation): Promise<Answer | undefined> {
+export async function ask(run: PulseRun, invocation: Invocation): Promise<Answer | undefined> {
   try {
     return await run.options.control.invoke(invocation);
   } catch (e) {
