@@ -50,7 +50,8 @@ export async function recover(subtask: string, services: UnitServices): Promise<
   });
 }
 
-async function recovered(
+/** All that a ring's view and the base know. */
+export async function recovered(
   view: RingView,
   facts: Pick<WarmSubtask, 'ring' | 'owner' | 'stage' | 'item'>,
   services: UnitServices,

@@ -39,10 +39,25 @@ export class Environment {
     this.#cache.delete(subtask);
     const deadlineMs = (o.deadlineMs ?? Number.POSITIVE_INFINITY) - commitReserveMs;
     const session = new Session(this.#services, { subtask, warm, deadlineMs });
-    const answer = await carryOut(session, invocation);
-    await session.tidy();
-    if (session.warm !== undefined) this.#cache.set(subtask, session.warm);
+    let answer: Answer;
+    try {
+      answer = await carryOut(session, invocation);
+    } catch (error) {
+      await session.forget();
+      throw error;
+    }
+    await this.#keep(session);
     return answer;
+  }
+
+  /** What was answered stands, whatever comes of making room for the next one. */
+  async #keep(session: Session): Promise<void> {
+    try {
+      await session.tidy();
+    } catch {
+      await session.forget();
+    }
+    if (session.warm !== undefined) this.#cache.set(session.subtask, session.warm);
   }
 
   /** Forgets everything, as a new environment would. */

@@ -3,7 +3,9 @@
 //   F1  A unit is run in whole batches until a record fails, or the newest entry says that one failed before; then record by record.
 //   F2  What no single record can be blamed for (its result cannot be stored, say) is run again with fewer records, until one is left.
 //   F3  What timers throw is nobody's fault here: no record can be left out for it.
-//   F4  Counts are those of the newest entry. An append that was lost makes this start over.
+//   F4  A failure counts when it was seen on a cache that has been compared with the head of the changelog: a cache that another writer has overtaken
+//       can make user code throw. So the first one only asks for that.
+//   F5  Counts are those of the newest entry. An append that was lost makes this start over.
 
 import { isSluiceError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports.ts';
@@ -38,6 +40,7 @@ export class Failures {
   #attempts: readonly Attempt[] = [];
   #stop: RecordName | undefined;
   #isCareful = false;
+  #isProven = false;
   #operator = '';
   #run: OneByOne | undefined;
   #blames = 0;
@@ -60,6 +63,7 @@ export class Failures {
     this.#head = head;
     this.#before = head.attempts;
     this.#attempts = head.attempts;
+    this.#isProven = false;
     this.#stop = undefined;
     this.limit = undefined;
     this.#deadly = undefined;
@@ -74,6 +78,11 @@ export class Failures {
 
   get isCareful(): boolean {
     return this.#isCareful;
+  }
+
+  /** The cache has to be compared with the head of the changelog before the next run. */
+  get needsProof(): boolean {
+    return this.#isProven;
   }
 
   newRun(): OneByOne {
@@ -109,7 +118,8 @@ export class Failures {
   blame(error: unknown): void {
     this.#blames += 1;
     if (!isRecordsFault(error) || this.#blames > blamesMax) throw error;
-    if (!this.#isCareful) {
+    if (!this.#isProven || !this.#isCareful) {
+      this.#isProven = true;
       this.#isCareful = true;
       return;
     }

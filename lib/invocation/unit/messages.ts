@@ -67,7 +67,7 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
   let isSure = isTick;
   const answer = (why: Refusal): Answer => (count > 0 ? { kind: 'partial', count, why } : refuse(why));
   for (let tries = 0; tries < appendTriesMax; ) {
-    const admission = await session.admit(isSure);
+    const admission = await session.admit(isSure || failures.needsProof);
     if (admission.kind === 'refused') return answer(admission.why);
     const { warm } = admission;
     incoming ??= await Promise.all(messages.map((bytes) => received(bytes, services)));

@@ -54,7 +54,7 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
   let isSure = event.isReplay;
   let promised: EntryHead | undefined; // under AT_MOST_ONCE: the head before the event's position was committed
   for (let tries = 0; tries < appendTriesMax; ) {
-    const admission = await session.admit(isSure);
+    const admission = await session.admit(isSure || failures.needsProof);
     if (admission.kind === 'refused') return refuse(admission.why);
     const { warm } = admission;
     if (!(await makeRoom(warm))) return refuse('ring-full');
