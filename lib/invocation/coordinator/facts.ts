@@ -43,6 +43,7 @@ export async function hasNews(run: PulseRun): Promise<boolean> {
   const handles = newest?.generation === item.generation ? await handlesOf(run, newest) : [];
   const known = new Map(handles.map(({ subtask, n }) => [subtask, n]));
   for (const { subtask } of item.owners) {
+    if (newest?.generation === item.generation && !known.has(subtask)) return true; // its owner is new
     // A ring that the checkpoint does not know is new itself, unless it holds nothing but its first entry.
     const after = known.get(subtask) ?? 0;
     const next = await options.ports.changelog.get({ ring: run.ring(subtask), slot: slotOf(after + 1, item.ringSlots) });

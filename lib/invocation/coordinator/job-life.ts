@@ -123,7 +123,9 @@ export function withEnd(item: JobItem, end: 'paused' | JobEnd, settings: PulseRu
     numRetained: settings.numRetained,
   }).checkpoints;
   if (item.status === end && kept.length === item.completed.length) return item;
-  return { ...item, status: end, completed: item.completed.filter((c) => kept.includes(c.checkpoint)) };
+  // A cancelled job does not go on with a change of owners; a failed one may.
+  const moving = end === 'failed' ? item.moving : undefined;
+  return { ...item, status: end, moving, completed: item.completed.filter((c) => kept.includes(c.checkpoint)) };
 }
 
 async function sealOwners(run: PulseRun, p: { readonly why: string; readonly isResumable: boolean }): Promise<readonly EntryHead[]> {

@@ -19,6 +19,8 @@ export class PulseRun {
   hasEnded = false;
   /** A checkpoint was aborted in this pulse: who waits for its barriers should look. */
   hasAborted = false;
+  /** Owners are about to change: no checkpoint begins, so that none is open when they do. */
+  isMoveDue = false;
   #job: ReadJob;
 
   constructor(options: PulseOptions, job: ReadJob) {

@@ -16,7 +16,7 @@ import { finishCreation, isBeingCreated, otherPlan } from './create-job.ts';
 import type { PulseMemory } from './facts.ts';
 import { type Injection, injectBarriers, replay, tick } from './inject.ts';
 import { finishIfComplete, retainAfterEnd, stop } from './job-life.ts';
-import { move } from './move.ts';
+import { move, type Reshard } from './move.ts';
 import { notifyCompleted } from './notify.ts';
 import { PulseRun } from './pulse-run.ts';
 import { readJob } from './read-job.ts';
@@ -37,6 +37,8 @@ export interface PulseOptions {
   readonly concurrency?: number;
   /** What one environment remembers from pulse to pulse; saves reads. */
   readonly memory?: PulseMemory;
+  /** What sources say so far of closed splits, oldest first. */
+  readonly reshards?: readonly Reshard[];
   /** This pulse also looks for objects that running subtasks have left behind: some lists, and one read for each subtask. */
   readonly sweeps?: boolean;
   readonly onEvent?: (event: PulseEvent) => void;

@@ -14,6 +14,13 @@ import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
 import { appendEntry, readRing, slotOf } from '../ring.ts';
 import { payloadName } from './ring-creation.ts';
 
+/** Who seals a ring for others to take over: such a seal is for good in its generation. */
+export const moveWriter = 'move';
+
+export function isMoveSeal({ writer }: Pick<EntryHead, 'writer'>): boolean {
+  return writer === moveWriter;
+}
+
 /** A subtask that is never faster than a coordinator for so long appends without end. */
 const triesMax = 50;
 
@@ -56,7 +63,7 @@ export function sealOf({ head, body }: Entry, why: string): Entry {
 /** Opens a sealed ring; one that is open already stays as it is. */
 export async function openRing(ports: InvocationPorts, ring: RingAddress, slots: number): Promise<void> {
   const view = await readRing(ports.changelog, ring, slots);
-  if (view === undefined || view === 'closed' || view.head.kind !== 'seal') return;
+  if (view === undefined || view === 'closed' || view.head.kind !== 'seal' || isMoveSeal(view.head)) return;
   const entry = openedOf(await unpackEntry(view.newest.bytes, ports.objects));
   const { n } = entry.head;
   // A conflict means that another coordinator did the same, and that the ring may have gone on since.

@@ -26,15 +26,19 @@ export async function deliver(warm: WarmSubtask, services: UnitServices): Promis
   warm.isDelivered = true;
 }
 
-async function sendMessages({ head, body }: Entry, services: UnitServices): Promise<void> {
-  const messages = body.messages.map(
+async function sendMessages(entry: Entry, services: UnitServices): Promise<void> {
+  await sendAll(services.ports.exchange, outgoingOf(entry), services.patience);
+}
+
+/** The messages of an entry as the exchange takes them. */
+export function outgoingOf({ head, body }: Entry): readonly OutgoingMessage[] {
+  return body.messages.map(
     ({ exchange, target, sequence, bytes }): OutgoingMessage => ({
       group: target,
       id: `${head.generation}/${exchange}/${head.subtask}>${target}/${sequence}`,
       bytes,
     }),
   );
-  await sendAll(services.ports.exchange, messages, services.patience);
 }
 
 /** Sinks have fields, and two invocations of one environment may overlap: each call gets an object of its own. */

@@ -106,6 +106,20 @@ async function restoreOf(warm: WarmSubtask, services: UnitServices): Promise<Sub
   return { checkpoint: warm.newest.head.lastBarrier?.checkpoint ?? 0, operators: decodeOperatorState(bytes) };
 }
 
+/** The inverse of `decodeOperatorState`. */
+export function encodeOperatorState(operators: readonly OperatorRestore[]): Uint8Array | undefined {
+  const stored = operators
+    .filter(({ lists, accumulators }) => lists.length > 0 || accumulators.length > 0)
+    .map(
+      ({ uid, lists, accumulators }): StoredOperator => [
+        uid,
+        lists.map(({ name, redistribution, elements }) => [name, redistribution, elements] as const),
+        accumulators.map(({ name, value }) => [name, value] as const),
+      ],
+    );
+  return stored.length === 0 ? undefined : encodeValue(stored);
+}
+
 /** What `operatorStateOf` encoded. */
 export function decodeOperatorState(bytes: Uint8Array): readonly OperatorRestore[] {
   return (decodeValue(bytes) as readonly StoredOperator[]).map(
