@@ -11,6 +11,7 @@ import type { EntryHead } from '../../lib/invocation/entry.ts';
 import { bodyObjectOf, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
 import type { CompletedCheckpoint, JobItem } from '../../lib/invocation/job-item.ts';
 import { decodeHandles, decodeJobItem } from '../../lib/invocation/job-item-codec.ts';
+import { decodeMessage } from '../../lib/invocation/message-codec.ts';
 import type { StoredEntry } from '../../lib/invocation/ports.ts';
 import { decodeItem } from '../../lib/invocation/versions.ts';
 import type { FakeService, ServiceChange, World } from '../../lib/testing/index.ts';
@@ -41,6 +42,8 @@ export class Auditors {
   readonly #counts: Counts;
   readonly #rings = new Map<string, Ring>();
   readonly #references: References;
+  /** Ids of messages that the queue has accepted. */
+  readonly #sent = new Set<string>();
   #mostPoints = 0;
 
   constructor(p: {
@@ -110,6 +113,11 @@ export class Auditors {
       case 'sent':
         this.#world.note(`  ${change.message.group} is sent ${tellMessage(change.message.bytes)} (${change.how})`);
         if (change.how === 'late-duplicate') this.#counts.count('late duplicate');
+        if (change.how === 'accepted') {
+          if (this.#sent.has(change.message.id)) this.#counts.count('sent again after the queue forgot');
+          this.#sent.add(change.message.id);
+          if (!('elements' in decodeMessage(change.message.bytes))) this.#counts.count('message overflowed');
+        }
         return;
       case 'settled':
         this.#world.note(`  ${change.message.group} has settled ${tellMessage(change.message.bytes)} (${change.how})`);

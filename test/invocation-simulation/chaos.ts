@@ -42,8 +42,8 @@ export class Chaos implements Faults {
   readonly #random: SeededRandom;
   readonly #rates: Rates;
   readonly #counts: Counts;
-  /** How long a process stays frozen at most, ms. */
-  readonly #frozenMsMax: number;
+  /** After this an event is given up, ms. */
+  readonly #timeoutMs: number;
   #isQuiet = false;
   /** Told when a process freezes, before anything else happens. */
   onFrozen: ((process: SimulatedProcess) => void) | undefined;
@@ -54,13 +54,13 @@ export class Chaos implements Faults {
     readonly random: SeededRandom;
     readonly rates: Rates;
     readonly counts: Counts;
-    readonly frozenMsMax: number;
+    readonly timeoutMs: number;
     readonly decide?: (call: Call) => CallFault | undefined;
   }) {
     this.#random = p.random.fork('chaos');
     this.#rates = p.rates;
     this.#counts = p.counts;
-    this.#frozenMsMax = p.frozenMsMax;
+    this.#timeoutMs = p.timeoutMs;
     this.#decide = p.decide;
   }
 
@@ -108,9 +108,9 @@ export class Chaos implements Faults {
       case 'reply lost':
         return { kind: 'reply-lost', error: this.#uncertain(call) };
       case 'late effect':
-        return { kind: 'late', error: this.#uncertain(call), afterMs: this.#random.skewed(2 * this.#frozenMsMax) };
+        return { kind: 'late', error: this.#uncertain(call), afterMs: this.#random.skewed(4 * this.#timeoutMs) };
       case 'slow call':
-        call.dueAt = world.now + this.#random.skewed(this.#frozenMsMax);
+        call.dueAt = world.now + this.#random.skewed(2 * this.#timeoutMs);
         call.isLate = true;
         return 'put-off';
       case 'crash':
@@ -135,7 +135,7 @@ export class Chaos implements Faults {
     process.lose();
     for (const call of asked) {
       if (this.#isQuiet || !this.#random.chance(0.5)) continue;
-      world.alarm(this.#random.skewed(this.#frozenMsMax), () => {
+      world.alarm(this.#random.skewed(2 * this.#timeoutMs), () => {
         this.#counts.count('effect after death');
         world.note(`${process.name} ${call.method} ${call.place} happens after its death`);
         outcomeOf(call);
@@ -156,7 +156,9 @@ export class Chaos implements Faults {
         call.stage = 'done';
       });
     }
-    world.alarm(this.#random.skewed(this.#frozenMsMax), () => process.continue());
+    // Some go on before anybody has given them up, others when all they wanted has been done by somebody else.
+    const ms = this.#random.chance(0.5) ? this.#random.skewed(this.#timeoutMs) : this.#random.between(this.#timeoutMs, 3 * this.#timeoutMs);
+    world.alarm(ms, () => process.continue());
     this.onFrozen?.(process);
   }
 

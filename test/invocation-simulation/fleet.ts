@@ -38,6 +38,8 @@ export interface FleetOptions {
   readonly onDefect: (error: unknown, invocation: Invocation) => void;
 }
 
+/** What an environment keeps free of its time for its last requests. */
+const reserveMs = 2_000;
 /** No environment lives for a day. */
 const lifeMs = 12 * 3_600_000;
 
@@ -97,8 +99,9 @@ export class Fleet {
     if (before !== undefined && before !== seat) this.#o.counts.count('another environment');
     this.#lastServed.set(part.subtask, seat);
     this.#o.world.note(`${seat.process.name} is asked: ${tellInvocation(part)}`);
-    // The environment's clock says when its time is over.
-    const deadlineMs = seat.deadlineMs! + seat.process.clockErrorMs;
+    // The environment's clock says when its time is over. It is told a little more than it has, since it keeps a reserve; or a little less.
+    const deadlineMs =
+      seat.deadlineMs! + seat.process.clockErrorMs + this.#random.pick([reserveMs, reserveMs, reserveMs - this.#o.timeoutMs / 2]);
     try {
       const answer = await seat.environment.invoke(part, { deadlineMs });
       this.#o.world.note(`${seat.process.name} answers: ${part.kind} ${part.subtask} ${tellAnswer(answer)}`);

@@ -80,9 +80,9 @@ class Scenario {
     const random = seededRandom(seed).fork('scenario');
     this.#random = random;
     this.#rates = drawRates(random);
-    this.#timeoutMs = random.pick([4_000, 10_000, 30_000]);
+    this.#timeoutMs = random.pick([200, 600, 2_000]);
     this.#faultySteps = random.pick([1_500, 2_500, 4_000]);
-    this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, frozenMsMax: 2 * this.#timeoutMs });
+    this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
     this.#world = new World({
       seed,
       faults: this.#chaos,
