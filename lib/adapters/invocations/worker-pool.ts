@@ -101,8 +101,11 @@ export class WorkerPool {
     return new Promise((resolve, reject) => {
       const isInput = invocation.kind === 'records' || invocation.kind === 'messages';
       const bytes = encodeInvocation(invocation);
-      (isInput ? this.#input : this.#control).push({ invocation, bytes, resolve, reject });
+      const queue = isInput ? this.#input : this.#control;
+      const task = { invocation, bytes, resolve, reject };
+      queue.push(task);
       this.#dispatch();
+      if (!isInput) this.#forgetWhenLate(task);
     });
   }
 
@@ -158,7 +161,7 @@ export class WorkerPool {
         this.#dispatch();
         return;
       case 'unusable':
-        this.#o.failed(errorOf(message.error));
+        this.#failForGood(errorOf(message.error));
         return;
       case 'print':
         this.#o.print(message.line);
@@ -200,6 +203,17 @@ export class WorkerPool {
     this.#dispatch();
   }
 
+  /** A pulse must not hang on workers that are all stopped or dead. */
+  #forgetWhenLate(task: Task): void {
+    if (!this.#control.includes(task)) return;
+    void this.#o.clock.sleep(this.#o.redeliveryMs).done.then(() => {
+      const at = this.#control.indexOf(task);
+      if (at < 0) return;
+      this.#control.splice(at, 1);
+      task.reject(new Unanswered('no worker was free'));
+    });
+  }
+
   #capacity(): number {
     return this.#workers.filter(({ isOverdue }) => !isOverdue).length;
   }
@@ -212,7 +226,7 @@ export class WorkerPool {
     this.#giveUp(worker, `worker ${worker.handle.pid} ${how}`);
     if (this.#isClosed) return;
     if (early && ++this.#diedEarly > diedEarlyMax) {
-      this.#o.failed(
+      this.#failForGood(
         new SluiceError('WORKER_DIED', { message: `worker processes die before they can work; the last one ${how}`, next: 'try-again' }),
       );
       return;
@@ -222,6 +236,12 @@ export class WorkerPool {
       this.#fork();
     }
     this.#dispatch();
+  }
+
+  #failForGood(error: Error): void {
+    if (this.#isClosed) return;
+    this.close();
+    this.#o.failed(error);
   }
 
   #giveUp(worker: Worker, why: string): void {
