@@ -23,20 +23,20 @@ export interface ScriptOptions {
   /** Milliseconds; 1,000 when absent. */
   readonly interval?: number;
   readonly isBounded?: boolean;
+  /** Without the exchange: the sink is in the stage of the source. */
+  readonly isOneStage?: boolean;
 }
 
 export const splits: readonly Split[] = [{ id: 'a' }, { id: 'b' }];
 
 /** Two subtasks `0-0` and `0-1` that read one split each, and one, `1-0`, behind an exchange. */
-export function twoStages({ checkpoints = {}, interval = 1_000, isBounded = false }: ScriptOptions = {}): Plan {
+export function twoStages({ checkpoints = {}, interval = 1_000, isBounded = false, isOneStage = false }: ScriptOptions = {}): Plan {
   return planOf((env) => {
-    env.setParallelism(1);
+    env.setParallelism(isOneStage ? 2 : 1);
     if (checkpoints !== 'off') env.enableCheckpointing(interval, checkpoints);
-    env
-      .fromSource<number>({ ...scripted, isBounded }, { uid: 'in' })
-      .setParallelism(2)
-      .keyBy((n) => n)
-      .sinkTo(collect(), { uid: 'out' });
+    const source = env.fromSource<number>({ ...scripted, isBounded }, { uid: 'in' }).setParallelism(2);
+    if (isOneStage) source.sinkTo(collect(), { uid: 'out' });
+    else source.keyBy((n) => n).sinkTo(collect(), { uid: 'out' });
   });
 }
 
