@@ -64,6 +64,8 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
       if ((await commitPosition(session, warm, event)) === 'lost') continue;
       promised = head;
     }
+    // Another environment read on meanwhile and has ended the subtask: behind the end nothing may be sent any more, and these records are lost.
+    if (promised !== undefined && warm.newest.head.hasEnded && !promised.hasEnded) return done;
     const before = promised ?? warm.newest.head;
     failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
     await mark(guard, failures, { session, warm, event, before });
@@ -77,7 +79,8 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
       isSure = true;
       continue;
     }
-    const { splits, watermark } = intake.parts();
+    const { splits } = intake.parts();
+    const watermark = Math.max(intake.parts().watermark, warm.newest.head.watermark);
     const { messages, sent } = ran.outgoing;
     const ended = hasEnded ? { hasEnded } : {};
     const head = { splits: promised === undefined ? splits : warm.newest.head.splits, watermark, sent, attempts, ...ended };
