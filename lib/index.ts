@@ -53,7 +53,17 @@ export type {
   SinkWriterContext,
   TransactionId,
 } from './api/sink.ts';
-export type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from './api/source.ts';
+export type {
+  Source,
+  SourceContext,
+  SourceOutput,
+  Split,
+  SplitChange,
+  SplitEvolution,
+  SplitPosition,
+  SplitRange,
+  SplitReader,
+} from './api/source.ts';
 export {
   type AppendingState,
   aggregatingState,

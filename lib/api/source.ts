@@ -3,6 +3,8 @@
 //   S1  `enumerate` gives the same ids in the same order for the same input; the list is kept in the checkpoint, so it is asked once per job.
 //   S2  Reading a split from a position gives the records that followed when the position was taken.
 //   S3  `poll` never waits: it hands out what has been loaded.
+//   S4  Where splits give way to others while the job runs (`evolution`), nothing is put into a child before its parents are closed, and each key
+//       belongs to one range of those that are open.
 
 import type { ByteStreams, Clock, FileSystem } from '../core/ports.ts';
 import type { OutputTag } from './functions.ts';
@@ -10,7 +12,15 @@ import type { OutputTag } from './functions.ts';
 /** Plain data: it lies in the checkpoint. */
 export interface Split {
   readonly id: string;
+  /** Of a source that evolves, and is partitioned by a key: the keys that the split holds. */
+  readonly range?: SplitRange | undefined;
   readonly [property: string]: unknown;
+}
+
+/** The keys of a split, by their placement: a run of 32-bit numbers, both ends included. */
+export interface SplitRange {
+  readonly from: number;
+  readonly to: number;
 }
 
 /** How far a split has been read. `index` counts the records handed out; `at` is the source's own measure, plain data. */
@@ -50,6 +60,32 @@ export interface SourceContext {
   countSkipped(): void;
 }
 
+/** Splits that are closed, and those that go on in their place: one becomes several, or several become one. */
+export interface SplitChange {
+  /** Ids. */
+  readonly parents: readonly string[];
+  readonly children: readonly Split[];
+}
+
+/**
+ * A source whose splits give way to others while the job runs, as the shards of a stream do. Runtimes that keep splits apart let the keyed state of
+ * parents go over to their children; the others read what `enumerate` gives.
+ */
+export interface SplitEvolution {
+  /**
+   * Every change that is known, each parent in one of them; in any order, again and again. Splits whose parents nobody reads any more need not be
+   * told. A split that `endOf` says is closed for others has its change told by then.
+   */
+  changes(ctx: SourceContext): Promise<readonly SplitChange[]>;
+  /** Position behind the last record of a closed split; `undefined` while records may still come. */
+  endOf(split: Split, ctx: SourceContext): Promise<SplitPosition | undefined>;
+  /**
+   * Where a key lies among the ranges of splits: a 32-bit number. Default: murmur3 of the key.
+   * @param key  encoded, a binary string
+   */
+  placement?(key: string): number;
+}
+
 declare const element: unique symbol;
 /** Made by `files`, `socket` … and given to `env.fromSource`. */
 export interface Source<T> {
@@ -63,4 +99,6 @@ export interface Source<T> {
   /** Finds wrong or missing input before the job starts; rejects with a `SluiceError`. */
   enumerate(ctx: SourceContext): Promise<readonly Split[]>;
   open(split: Split, from: SplitPosition | undefined, ctx: SourceContext): SplitReader<T>;
+  /** Splits give way to others while the job runs. `enumerate` then gives those that come first. */
+  readonly evolution?: SplitEvolution | undefined;
 }

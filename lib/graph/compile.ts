@@ -40,7 +40,7 @@ export function compile(description: JobDescription, { keepsPartitions = false }
   const uids = deriveUids(description.nodes);
   const { drafts, stageOf } = cutStages(description, keepsPartitions);
   const tracking = trackOrigins(description, uids);
-  const outgoing = connect(description, drafts, stageOf, tracking);
+  const outgoing = connect(description, { drafts, stageOf, tracking, keepsPartitions });
   const stages = drafts.map((draft, id): Stage => {
     const operators = draft.members.map((node, index) => {
       const operator = plan(node, index, uids, outgoing[node.id] as readonly Outgoing[]);
@@ -87,6 +87,10 @@ function chainedTo(node: LogicalNode, description: JobDescription, keepsPartitio
   return resolve(edge, node, description).kind === 'forward' ? edge.from : undefined;
 }
 
+function isEvolving({ operator }: LogicalNode): boolean {
+  return operator.kind === 'source' && operator.source.evolution !== undefined;
+}
+
 /** Whether the records of a hash edge come from a source that is partitioned by the same key, with nothing between that changes them. */
 function isPartitioned(edge: Edge, description: JobDescription): boolean {
   if (edge.partitioning.kind !== 'hash' || edge.sideOutput !== undefined) return false;
@@ -115,10 +119,15 @@ function resolve(edge: Edge, to: LogicalNode, description: JobDescription): Reso
 /** Makes a target of each edge: an operator of the same stage, or an exchange. @returns what each node sends, by node id */
 function connect(
   description: JobDescription,
-  drafts: readonly Draft[],
-  stageOf: readonly number[],
-  { marks }: OriginTracking,
+  p: {
+    readonly drafts: readonly Draft[];
+    readonly stageOf: readonly number[];
+    readonly tracking: OriginTracking;
+    readonly keepsPartitions: boolean;
+  },
 ): readonly (readonly Outgoing[])[] {
+  const { drafts, stageOf, keepsPartitions } = p;
+  const { marks } = p.tracking;
   const outgoing: Outgoing[][] = description.nodes.map(() => []);
   let exchanges = 0;
   for (const node of description.nodes) {
@@ -144,6 +153,7 @@ function connect(
         input: edge.input,
         partitioning: resolve(edge, node, description),
         ...(originMark === undefined ? {} : { originMark }),
+        ...(keepsPartitions && isEvolving(sender.head) ? { fromEvolving: true } : {}),
       };
       sender.outlets.push(exchange);
       receiver.inputs.push(exchange);

@@ -39,6 +39,11 @@ export interface Exchange {
   readonly partitioning: Exclude<Partitioning, { kind: 'auto' }>;
   /** Appended to the cause of each record, where one cause can reach the receiver in several ways. */
   readonly originMark?: string;
+  /**
+   * Each split of the source is a sender of its own, and others take its place while the job runs. So every sender has a channel to every receiver:
+   * whoever a new sender follows has told all of them.
+   */
+  readonly fromEvolving?: boolean;
 }
 
 export interface Stage {

@@ -1,7 +1,10 @@
 // The job item, and the handles of a checkpoint, as bytes.
 //   J1  Lists keep their order: it means something in most of them.
 //   J2  A status or trigger is written as a number; the lists below only ever grow at their end.
+//   J3  What was added to format 1 lies behind everything else, and is left out where there is none of it. Ranges: one for each owner that has one,
+//       wherever it is named, since an owner has the same for ever.
 
+import type { SplitRange } from '../api/source.ts';
 import { ValueReader, ValueWriter } from '../core/value-codec.ts';
 import type {
   CompletedCheckpoint,
@@ -57,6 +60,7 @@ export function encodeJobItem(item: JobItem): Uint8Array {
     w.writeVarint(index);
   });
   writeList(w, item.rings, (ring) => w.writeString(ring));
+  writeRanges(w, names, item);
   return w.take();
 }
 
@@ -87,8 +91,44 @@ export function decodeJobItem(bytes: Uint8Array): JobItem {
     until: readList(r, () => [r.readString(), r.readVarint()] as const),
     rings: readList(r, () => r.readString()),
   };
+  const ranges = r.remaining === 0 ? undefined : readRanges(r, names);
   r.expectEnd();
-  return item;
+  return ranges === undefined ? item : withRanges(item, ranges);
+}
+
+type Ranges = ReadonlyMap<string, SplitRange>;
+
+function writeRanges(w: ValueWriter, names: NameWriter, item: JobItem): void {
+  const lists = [item.owners, ...item.completed.map(({ owners }) => owners), item.restoring?.owners ?? [], item.moving?.children ?? []];
+  const ranges = new Map(lists.flat().flatMap(({ subtask, range }) => (range === undefined ? [] : [[subtask, range] as const])));
+  if (ranges.size === 0) return;
+  writeList(w, [...ranges], ([subtask, { from, to }]) => {
+    names.write(subtask);
+    w.writeVarint(from);
+    w.writeVarint(to);
+  });
+}
+
+function readRanges(r: ValueReader, names: NameReader): Ranges {
+  const ranges = readList(r, () => [names.read(), { from: r.readVarint(), to: r.readVarint() }] as const);
+  if (ranges.length === 0) throw r.damaged('an empty list of ranges is never written');
+  return new Map(ranges);
+}
+
+function withRanges(item: JobItem, ranges: Ranges): JobItem {
+  const ranged = (owners: readonly Owner[]): readonly Owner[] =>
+    owners.map((owner) => {
+      const range = ranges.get(owner.subtask);
+      return range === undefined ? owner : { ...owner, range };
+    });
+  const { restoring, moving } = item;
+  return {
+    ...item,
+    owners: ranged(item.owners),
+    completed: item.completed.map((c) => ({ ...c, owners: ranged(c.owners) })),
+    restoring: restoring && { ...restoring, owners: ranged(restoring.owners) },
+    moving: moving && { ...moving, children: ranged(moving.children) },
+  };
 }
 
 export function encodeHandle(h: SubtaskHandle): Uint8Array {

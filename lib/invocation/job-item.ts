@@ -1,6 +1,7 @@
 // The one item that says what a job is doing. Whatever changes it reads it, decides by a pure function and puts it back on the condition that
 // nobody has changed it meanwhile; so a step that runs twice, or a coordinator that dies, does no harm.
 
+import type { SplitRange } from '../api/source.ts';
 import type { JobEnd } from '../checkpoint/decide/retention.ts';
 
 /** A subtask that may commit. */
@@ -8,10 +9,12 @@ export interface Owner {
   /** Unique in the job for ever: `<stage>-<index>`, for a split of its own `<stage>-s<ordinal>`. */
   readonly subtask: string;
   readonly stage: number;
-  /** Index in its stage, 0 to parallelism - 1. */
+  /** Index in its stage, 0 to parallelism - 1. Of a split of its own, its ordinal: never used again. */
   readonly index: number;
   /** Ordinals of the splits that it reads; sources only. */
   readonly splits: readonly number[];
+  /** Keys that belong to it, by their placement; behind a source that evolves and is partitioned by a key. */
+  readonly range?: SplitRange | undefined;
 }
 
 export interface OpenCheckpoint {

@@ -26,17 +26,28 @@ export type Route = (batch: RecordBatch, send: (target: number, batch: RecordBat
 
 /** Targets that this sender may reach: it has a channel to each of them, and to no other. */
 export function reachableTargets(exchange: Exchange, subtask: number, fromParallelism: number, toParallelism: number): readonly number[] {
-  const all = Array.from({ length: toParallelism }, (_, i) => i);
+  if (exchange.fromEvolving === true) return numbersBelow(toParallelism);
+  return recordTargets(exchange, subtask, fromParallelism, toParallelism);
+}
+
+/** Targets that its records go to. */
+function recordTargets(exchange: Exchange, subtask: number, fromParallelism: number, toParallelism: number): readonly number[] {
   switch (exchange.partitioning.kind) {
     case 'forward':
-      return [subtask];
+      return [subtask % toParallelism];
     case 'rescale': {
-      if (fromParallelism >= toParallelism) return [Math.floor((subtask * toParallelism) / fromParallelism)];
-      return all.filter((target) => Math.floor((target * fromParallelism) / toParallelism) === subtask);
+      // Splits of their own may be more than the parallelism; each sends like one below it.
+      const index = subtask % fromParallelism;
+      if (fromParallelism >= toParallelism) return [Math.floor((index * toParallelism) / fromParallelism)];
+      return numbersBelow(toParallelism).filter((target) => Math.floor((target * fromParallelism) / toParallelism) === index);
     }
     default:
-      return all;
+      return numbersBelow(toParallelism);
   }
+}
+
+function numbersBelow(end: number): readonly number[] {
+  return Array.from({ length: end }, (_, i) => i);
 }
 
 export function createRoute(request: RouterRequest): Route {
@@ -54,7 +65,7 @@ function markingRoute(route: Route, mark: string): Route {
 function plainRoute(request: RouterRequest): Route {
   const { exchange, subtask, fromParallelism, toParallelism } = request;
   const { partitioning } = exchange;
-  const targets = reachableTargets(exchange, subtask, fromParallelism, toParallelism);
+  const targets = recordTargets(exchange, subtask, fromParallelism, toParallelism);
   switch (partitioning.kind) {
     case 'hash':
       return hashRoute(request, partitioning.selector);

@@ -36,6 +36,7 @@ const readers: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {
   handle: decodeHandle,
   metadata: decodeHandles,
   'job-item': decodeJobItem,
+  'job-item-ranges': decodeJobItem,
 };
 const read = async (name: string, bytes: Uint8Array): Promise<unknown> => await readers[name]!(bytes);
 
@@ -56,6 +57,7 @@ describe('what format 1 holds is read as it was written', () => {
     ['handle', stored.handle],
     ['metadata', stored.handles],
     ['job-item', stored.jobItem],
+    ['job-item-ranges', stored.rangedJobItem],
   ])('%s', async (name, value) => {
     expect(await read(name, frozen(name))).toEqual(value);
   });

@@ -231,6 +231,23 @@ export const jobItem: JobItem = {
   rings: ['1/0-s3', '2/0-s3', '2/1-0'],
 };
 
+/** With what was added to format 1 since: ranges of owners. */
+export const rangedJobItem: JobItem = {
+  ...jobItem,
+  owners: [{ subtask: '0-s3', stage: 0, index: 3, splits: [3], range: { from: 0, to: 2_147_483_647 } }, ...owners.slice(1)],
+  completed: [],
+  restoring: undefined,
+  moving: {
+    generation: 2,
+    parents: ['0-s3'],
+    children: [
+      { subtask: '0-s4', stage: 0, index: 4, splits: [4], range: { from: 0, to: 1_000 } },
+      { subtask: '0-s5', stage: 0, index: 5, splits: [5], range: { from: 1_001, to: 2_147_483_647 } },
+    ],
+    epoch: 44,
+  },
+};
+
 /** Every sort of stored bytes, by the name of its file. */
 export function written(): Readonly<Record<string, Uint8Array>> {
   const outside = packEntry(large, { inlineBytesMax: 200, objectName: largeObject });
@@ -248,5 +265,6 @@ export function written(): Readonly<Record<string, Uint8Array>> {
     handle: encodeHandle(handle),
     metadata: encodeHandles(handles),
     'job-item': encodeJobItem(jobItem),
+    'job-item-ranges': encodeJobItem(rangedJobItem),
   };
 }

@@ -33,6 +33,30 @@ describe('a job item comes back as it was', () => {
   });
 });
 
+describe('ranges of owners', () => {
+  const ranged = { subtask: '0-s3', stage: 0, index: 3, splits: [3], range: { from: 0, to: 2 ** 32 - 1 } };
+  const other = { ...ranged, subtask: '0-s4', index: 4, splits: [4], range: { from: 7, to: 7 } };
+  const plain = { subtask: '1-0', stage: 1, index: 0, splits: [] };
+
+  test('come back wherever an owner is named', () => {
+    const item: JobItem = {
+      ...jobItem,
+      owners: [ranged, plain],
+      completed: [{ ...jobItem.completed[0]!, owners: [other, plain] }],
+      restoring: { ...jobItem.restoring!, owners: [plain, ranged] },
+      moving: { ...jobItem.moving!, children: [other] },
+    };
+    expect(decodeJobItem(encodeJobItem(item))).toEqual(item);
+  });
+
+  test('cost nothing where there are none, and lie behind what format 1 held before them', () => {
+    const without = encodeJobItem({ ...fresh, owners: [plain, { subtask: '0-s3', stage: 0, index: 3, splits: [3] }] });
+    const withRange = encodeJobItem({ ...fresh, owners: [plain, ranged] });
+    expect(withRange.subarray(0, without.length)).toEqual(without);
+    expect(decodeJobItem(without).owners.map(({ range }) => range)).toEqual([undefined, undefined]);
+  });
+});
+
 test('an owner costs its name once, however many lists it is in', () => {
   const owners = Array.from({ length: 128 }, (_, i) => ({ subtask: `12-${i}`, stage: 12, index: i, splits: [] }));
   const completed = Array.from({ length: 3 }, (_, i) => ({ ...jobItem.completed[0]!, checkpoint: i, owners }));
