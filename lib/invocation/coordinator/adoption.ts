@@ -146,10 +146,9 @@ async function waitingRows(run: PulseRun, owner: Owner, parents: readonly EntryH
 /** Runs until everything that is touched is there. The run leaves no trace. */
 async function resident<T>(state: SubtaskState, work: () => T): Promise<T> {
   for (;;) {
-    const result = unitOf(state, work);
-    if (!state.isSuspended) {
-      return result;
-    }
+    // A unit that was abandoned does not know any more whether it was suspended.
+    const { result, isSuspended } = unitOf(state, () => ({ result: work(), isSuspended: state.isSuspended }));
+    if (!isSuspended) return result;
     await state.loadMissing();
   }
 }

@@ -251,6 +251,10 @@ test('rows that wait for a barrier wait with the first child, those of all paren
   const { head, body } = await unpackEntry(newest.bytes, job.ports.objects);
   state.catchUp({ generation: 0, epoch: head.epoch, n: head.n }, body.delta);
   state.beginUnit();
+  state.buffer('out').all();
+  state.abandonUnit();
+  await state.loadMissing();
+  state.beginUnit();
   expect(state.buffer('out').all()).toEqual([Uint8Array.of(1), Uint8Array.of(2)]);
 });
 
