@@ -55,10 +55,17 @@ const residency = { unknown: 0, resident: 1, missed: 2 } as const;
 /** Nothing: the changelog is the snapshot. */
 const noSnapshot: RunningSnapshot = { advance: () => true, groups: () => [], cancel: () => {} };
 
+export interface TimersPlace {
+  /** Key groups whose keys may come here. */
+  readonly groups: KeyGroupRange;
+  /** See `timersAddress`. */
+  readonly timersHolder?: string | undefined;
+}
+
 export class OperatorCells extends HeapState implements MapCells {
   override readonly timers: NotedTimers;
   readonly #layers: Layers;
-  readonly #groups: KeyGroupRange;
+  readonly #place: TimersPlace;
   /** Columns of values and lists. */
   readonly #points: readonly Column[];
   readonly #maps: readonly Column[];
@@ -80,10 +87,10 @@ export class OperatorCells extends HeapState implements MapCells {
   #isEvicting = false;
   #isRestoring = false;
 
-  constructor(request: KeyedStateRequest, layers: Layers, groups: KeyGroupRange) {
+  constructor(request: KeyedStateRequest, layers: Layers, place: TimersPlace) {
     super(request, (store, info, cells, place) => new CachedMapState(store as OperatorCells, { info, cells }, place));
     this.#layers = layers;
-    this.#groups = groups;
+    this.#place = place;
     this.#points = this.columns.filter(({ kind }) => kind !== 'map');
     this.#maps = this.columns.filter(({ kind }) => kind === 'map');
     for (const column of this.#points) if (column.kind === 'list') this.#listLayouts.set(column, []);
@@ -236,8 +243,9 @@ export class OperatorCells extends HeapState implements MapCells {
     if (this.#hasAllTimers) return;
     const groups: Uint8Array[] = [];
     let isKnown = true;
-    for (let group = this.#groups.first; group <= this.#groups.last; group++) {
-      const address = timersAddress(this.operator, group);
+    const { groups: own, timersHolder } = this.#place;
+    for (let group = own.first; group <= own.last; group++) {
+      const address = timersAddress(this.operator, group, timersHolder);
       const partition = partitionText(address);
       const bytes = this.#layers.peek(address, partition);
       if (bytes === notKnown) {

@@ -27,8 +27,18 @@ export type UnflushedPiece =
 
 export const timersState = '#timers';
 
-export function timersAddress(operator: string, group: number): StateAddress {
-  return { operator, state: timersState, key: `${group}`, sub: '' };
+/**
+ * Timers of one key group, in one item.
+ * @param holder  subtask whose timers they are, where a key group is not one subtask's alone: two writers of one item would each take the other's
+ *   changes for changes that it has
+ */
+export function timersAddress(operator: string, group: number, holder?: string): StateAddress {
+  return { operator, state: timersState, key: holder === undefined ? `${group}` : `${group}/${holder}`, sub: '' };
+}
+
+/** The key group of such an address. */
+function groupOf({ key }: StateAddress): number {
+  return Number.parseInt(key, 10);
 }
 
 /** Injective. */
@@ -40,14 +50,17 @@ type ValuePiece = Extract<UnflushedPiece, { kind: 'value' }>;
 
 export class Overlay {
   readonly #maxParallelism: number;
+  readonly #timersHolder: string | undefined;
   /** By partition, then by `sub`. A piece is never changed, only replaced. */
   readonly #values = new Map<string, Map<string, ValuePiece>>();
   /** By operator, then by key group. */
   readonly #timers = new Map<string, Map<number, { readonly address: StateAddress; changes: TaggedTimerChange[] }>>();
   #size = 0;
 
-  constructor(maxParallelism: number) {
+  /** @param timersHolder  see `timersAddress` */
+  constructor(maxParallelism: number, timersHolder?: string) {
     this.#maxParallelism = maxParallelism;
+    this.#timersHolder = timersHolder;
   }
 
   /** Pieces that are not in the base. */
@@ -63,7 +76,7 @@ export class Overlay {
       const byGroup = this.#timers.get(change.operator) ?? new Map();
       this.#timers.set(change.operator, byGroup);
       const group = keyGroupOf(change.key, this.#maxParallelism);
-      const of = byGroup.get(group) ?? { address: timersAddress(change.operator, group), changes: [] };
+      const of = byGroup.get(group) ?? { address: timersAddress(change.operator, group, this.#timersHolder), changes: [] };
       byGroup.set(group, of);
       of.changes.push({ tag, change });
     }
@@ -122,9 +135,9 @@ export class Overlay {
     if (partition.size === 0) this.#values.delete(text);
   }
 
-  #settleTimers({ operator, key }: StateAddress, flushed: readonly TaggedTimerChange[]): void {
-    const byGroup = this.#timers.get(operator);
-    const group = Number(key);
+  #settleTimers(address: StateAddress, flushed: readonly TaggedTimerChange[]): void {
+    const byGroup = this.#timers.get(address.operator);
+    const group = groupOf(address);
     const of = byGroup?.get(group);
     if (byGroup === undefined || of === undefined || of.changes[0] !== flushed[0]) return;
     of.changes = of.changes.slice(flushed.length);

@@ -25,6 +25,8 @@ export interface SubtaskStateOptions {
   readonly maxParallelism: number;
   /** Key groups whose keys may come here. */
   readonly groups: KeyGroupRange;
+  /** Keys of these groups may come to other subtasks of the stage as well: timers lie apart. */
+  readonly sharesGroups?: boolean;
 }
 
 export function createSubtaskState(options: SubtaskStateOptions): SubtaskState {
@@ -33,6 +35,7 @@ export function createSubtaskState(options: SubtaskStateOptions): SubtaskState {
 
 class LayeredState implements SubtaskState {
   readonly #options: SubtaskStateOptions;
+  readonly #timersHolder: string | undefined;
   readonly #overlay: Overlay;
   readonly #layers: Layers;
   readonly #limit: SizeLimit | undefined;
@@ -43,7 +46,8 @@ class LayeredState implements SubtaskState {
 
   constructor(options: SubtaskStateOptions) {
     this.#options = options;
-    this.#overlay = new Overlay(options.maxParallelism);
+    this.#timersHolder = options.sharesGroups === true ? options.subtask : undefined;
+    this.#overlay = new Overlay(options.maxParallelism, this.#timersHolder);
     this.#layers = new Layers(options.base, this.#overlay);
     const { operatorBytesMax } = options.base;
     this.#limit = operatorBytesMax === undefined ? undefined : new SizeLimit(this.#layers, operatorBytesMax, options.subtask);
@@ -55,7 +59,7 @@ class LayeredState implements SubtaskState {
       known.reopen(request.shape);
       return known;
     }
-    const cells = new OperatorCells(request, this.#layers, this.#options.groups);
+    const cells = new OperatorCells(request, this.#layers, { groups: this.#options.groups, timersHolder: this.#timersHolder });
     this.#operators.set(request.operator, cells);
     if (this.#isOpen) cells.beginUnit();
     return cells;

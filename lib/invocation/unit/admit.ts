@@ -68,6 +68,7 @@ export async function recovered(
     base,
     maxParallelism: facts.stage.maxParallelism,
     groups: groupsOf(facts.stage, facts.owner),
+    sharesGroups: facts.stage.inputs.length === 0,
   });
   let newest: Entry | undefined;
   for (const stored of view.above) {
