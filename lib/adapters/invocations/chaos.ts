@@ -21,7 +21,7 @@ const killed = 35;
 const stopped = 25;
 /** Of 100 pulses. */
 const pulsedTwice = 25;
-const momentMs = { min: 150, max: 600 };
+const momentMs = { min: 200, max: 1_200 };
 const earlyMsMax = 30;
 
 /** How often each was done. */

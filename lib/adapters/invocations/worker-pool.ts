@@ -59,7 +59,7 @@ interface Worker {
   isGone: boolean;
 }
 
-const diedEarlyMax = 5; // workers in a row that died before they could say anything
+const diedEarlyMax = 20; // workers in a row that died before they could say anything; some may be killed by who is short of memory
 const overduePerWorkerMax = 2; // stopped workers that are kept beside their replacements; older ones are ended
 
 export class WorkerPool {
@@ -81,9 +81,9 @@ export class WorkerPool {
     for (let i = 0; i < o.size; i++) this.#fork();
   }
 
-  /** Live workers, whatever they do. */
+  /** Workers that have loaded the job, whatever they do now. */
   get handles(): readonly WorkerHandle[] {
-    return this.#workers.map(({ handle }) => handle);
+    return this.#workers.filter(({ isReady }) => isReady).map(({ handle }) => handle);
   }
 
   get waiting(): number {
