@@ -26,6 +26,18 @@ export function emptyBatch(hasTimestamps = false, isKeyed = false): RecordBatch 
   return { values: [], count: 0, keys: isKeyed ? [] : undefined, timestamps: hasTimestamps ? [] : undefined, origins: undefined };
 }
 
+/** Records `from` (included) to `to` (not included), in arrays of their own. */
+export function partOfBatch(batch: RecordBatch, from: number, to: number): RecordBatch {
+  const { values, keys, timestamps, origins } = batch;
+  return {
+    values: values.slice(from, to),
+    count: to - from,
+    keys: keys?.slice(from, to),
+    timestamps: timestamps?.slice(from, to),
+    origins: origins === undefined ? undefined : { at: (index) => origins.at(from + index) },
+  };
+}
+
 /** What travels over a channel, in order. */
 export type StreamElement =
   | { readonly kind: 'records'; readonly batch: RecordBatch }

@@ -41,6 +41,8 @@ export interface ChannelProgress {
   readonly exchange: number;
   /** Sequence number of the last message taken; the first one is 1. */
   readonly sequence: number;
+  /** Records of the oldest message that is not taken whole, or waits, that are processed already. Absent: none. */
+  readonly part?: number | undefined;
   /** Barrier that has arrived here and is awaited on other channels; 0: none. */
   readonly barrier: number;
   readonly hasEnded: boolean;

@@ -135,14 +135,16 @@ function readSplit(r: ValueReader): SplitProgress {
   };
 }
 
-const channelFlag = { hasEnded: 1, isIdle: 2 } as const;
+const channelFlag = { hasEnded: 1, isIdle: 2, part: 4 } as const;
 
 function writeChannel(w: ValueWriter, names: NameWriter, c: ChannelProgress, watermark: number): void {
   names.write(c.sender);
   w.writeVarint(c.exchange);
   w.writeVarint(c.sequence);
   w.writeVarint(c.barrier);
-  w.writeByte((c.hasEnded ? channelFlag.hasEnded : 0) | (c.isIdle ? channelFlag.isIdle : 0));
+  const part = c.part === undefined ? 0 : channelFlag.part;
+  w.writeByte((c.hasEnded ? channelFlag.hasEnded : 0) | (c.isIdle ? channelFlag.isIdle : 0) | part);
+  if (c.part !== undefined) w.writeVarint(c.part);
   writeTime(w, c.watermark, watermark);
 }
 
@@ -152,9 +154,11 @@ function readChannel(r: ValueReader, names: NameReader, watermark: number): Chan
   const sequence = r.readVarint();
   const barrier = r.readVarint();
   const flags = r.readByte();
-  if (flags > 3) throw r.damaged(`no channel has flags ${flags}`);
+  if (flags > 7) throw r.damaged(`no channel has flags ${flags}`);
+  const part = (flags & channelFlag.part) === 0 ? {} : { part: r.readVarint() };
   const hasEnded = (flags & channelFlag.hasEnded) !== 0;
-  return { sender, exchange, sequence, barrier, hasEnded, isIdle: (flags & channelFlag.isIdle) !== 0, watermark: readTime(r, watermark) };
+  const isIdle = (flags & channelFlag.isIdle) !== 0;
+  return { sender, exchange, sequence, ...part, barrier, hasEnded, isIdle, watermark: readTime(r, watermark) };
 }
 
 const heldFlag = { bytes: 1, object: 2 } as const;

@@ -4,16 +4,18 @@
 //   N3  A message behind the barrier of its channel waits, whole, and all later ones of that channel behind it. Waiting messages go on in the order in
 //       which they came.
 //   N4  When a sender ends and names successors, their messages lie behind everything that it sent, so they wait while that announcement waits.
-//   N5  Whoever drives the intake takes nothing while a barrier is due: its entry comes first, after the entry of what was taken before it.
+//   N5  A message may be taken in parts, cut before a record: the channel counts the records that are processed, and the rest comes again with the
+//       message. What stands before a counted record is over, too.
+//   N6  Whoever drives the intake takes nothing while a barrier is due: its entry comes first, after the entry of what was taken before it.
 
-import type { RecordBatch } from '../core/batch.ts';
-import { noWatermark } from '../core/batch.ts';
+import { noWatermark, partOfBatch, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { Exchange } from '../graph/plan.ts';
 import { WatermarkValve } from '../runtime/watermarks.ts';
 import { completeBarrier, isBarrierNew, settledBarrier, topBarrier } from './alignment.ts';
 import { type ChannelProgress, type EntryHead, type HeldMessage, nextEpoch } from './entry.ts';
 import type { ChannelElement, ChannelMessage } from './message.ts';
+import type { RecordName } from './poison/attempts.ts';
 
 export type MessageDecision = 'take' | 'repeat' | 'older-generation' | 'newer-generation' | 'gap' | 'unknown-channel';
 
@@ -43,6 +45,8 @@ export interface RecordPlace {
 /** Carries out what is consumed, in order and at once. */
 export interface IntakeTarget {
   records(batch: RecordBatch, input: 0 | 1, at: RecordPlace): void;
+  /** Asked for each record, in order, where it is there: true cuts the message before it, and nothing more is taken in this unit. */
+  isCut?: ((name: RecordName) => boolean) | undefined;
   /** Event time of the subtask advanced. */
   watermark(timestamp: number): void;
   /** Every input has become silent. */
@@ -124,19 +128,17 @@ export class Intake {
     return this.#channels.every(({ hasEnded }) => hasEnded) && this.#waiting.length === 0 && this.awaitedBarrier === 0;
   }
 
-  /** @returns `held`: it waits behind a barrier and is taken; everything but `consumed` and `held` changes nothing */
-  offer(message: ChannelMessage, stored: StoredMessage, to: IntakeTarget): Exclude<MessageDecision, 'take'> | 'consumed' | 'held' {
+  /** @returns `held`: it waits behind a barrier and is taken; `cut`: a part of it is, or nothing; what else is not `consumed` changes nothing */
+  offer(message: ChannelMessage, stored: StoredMessage, to: IntakeTarget): Exclude<MessageDecision, 'take'> | 'consumed' | 'held' | 'cut' {
     const decision = this.decide(message);
     if (decision !== 'take') return decision;
-    this.hasChanged = true;
     const channel = this.#channelOf(message);
+    const isHeld = !this.#isFree(message) || this.#waiting.some((waiting) => isSameChannel(waiting.message, message));
+    if (isHeld) this.#waiting = [...this.#waiting, { message, stored }];
+    else if (!this.#consume(message, to)) return 'cut';
     if (channel !== undefined) channel.sequence = message.sequence;
-    if (!this.#isFree(message) || this.#waiting.some((waiting) => isSameChannel(waiting.message, message))) {
-      this.#waiting = [...this.#waiting, { message, stored }];
-      return 'held';
-    }
-    this.#consume(message, to);
-    return 'consumed';
+    this.hasChanged = true;
+    return isHeld ? 'held' : 'consumed';
   }
 
   /** The oldest waiting message that may go on. */
@@ -144,15 +146,33 @@ export class Intake {
     return this.#waiting.find(({ message }) => this.#isFree(message))?.message;
   }
 
-  /** Consumes `releasable`. @returns false when there is none */
+  /** Consumes `releasable`. @returns false when there is none, or it was cut */
   release(to: IntakeTarget): boolean {
     const { releasable } = this;
     const free = this.#waiting.find(({ message }) => message === releasable);
-    if (free === undefined) return false;
+    if (free === undefined || !this.#consume(free.message, to)) return false;
     this.hasChanged = true;
     this.#waiting = this.#waiting.filter((waiting) => waiting !== free);
-    this.#consume(free.message, to);
     return true;
+  }
+
+  /** Records that may go on now or soon: of what waits, if any of it may, and of these messages. In order, without what is processed. */
+  pending(offered: readonly ChannelMessage[]): { readonly first: RecordName | undefined; readonly count: number } {
+    const { releasable } = this;
+    const waiting = releasable === undefined ? [] : this.#waiting.map(({ message }) => message).filter((message) => message !== releasable);
+    const next = releasable === undefined ? offered : [releasable, ...waiting, ...offered];
+    let first: RecordName | undefined;
+    let count = 0;
+    const seen = new Set<string>();
+    for (const message of next) {
+      const place = channelPlace(message);
+      const done = seen.has(place) ? 0 : (this.#channelOf(message)?.part ?? 0);
+      const left = recordsIn(message) - done;
+      seen.add(place);
+      if (left > 0) first ??= { place, record: recordName(message, done) };
+      count += left;
+    }
+    return { first, count };
   }
 
   /** The job item says that this checkpoint and all before it will not complete. */
@@ -198,18 +218,60 @@ export class Intake {
     return !this.#isAligned || channel.barrier === 0;
   }
 
-  #consume(message: ChannelMessage, to: IntakeTarget): void {
+  /** @returns false when it was cut */
+  #consume(message: ChannelMessage, to: IntakeTarget): boolean {
     const index = this.#channels.findIndex((channel) => isSameChannel(channel, message));
+    const channel = this.#channels[index] as OpenChannel;
+    const done = channel.part ?? 0;
     let first = 0;
     for (const element of message.elements) {
+      const isOver = first < done;
       if (element.kind === 'records') {
-        const from = first;
-        const place = channelPlace(message);
-        this.#valve.active(index);
-        to.records(element.batch, this.#inputOf(message.exchange), { place, record: (i) => `${messageRecord(message)}${from + i}` });
-        first += element.batch.count;
-      } else this.#consumeSignal(index, element, to);
+        const { count } = element.batch;
+        const from = Math.min(count, Math.max(0, done - first));
+        const upTo = this.#cutOf(message, { first, from, count }, to);
+        if (upTo > from) this.#passRecords(index, { message, batch: element.batch, first, from, upTo }, to);
+        first += upTo;
+        if (upTo < count) return false;
+      } else if (!isOver) this.#consumeSignal(index, element, to);
     }
+    channel.part = undefined;
+    return true;
+  }
+
+  /** Index in a batch of the first record that is not to be processed now. */
+  #cutOf(
+    message: ChannelMessage,
+    { first, from, count }: { readonly first: number; readonly from: number; readonly count: number },
+    { isCut }: IntakeTarget,
+  ): number {
+    if (isCut === undefined) return count;
+    const place = channelPlace(message);
+    for (let index = from; index < count; index++) if (isCut({ place, record: recordName(message, first + index) })) return index;
+    return count;
+  }
+
+  /** @param p.first  number in the message of the batch's first record */
+  #passRecords(
+    index: number,
+    p: {
+      readonly message: ChannelMessage;
+      readonly batch: RecordBatch;
+      readonly first: number;
+      readonly from: number;
+      readonly upTo: number;
+    },
+    to: IntakeTarget,
+  ): void {
+    const { message, batch, first, from, upTo } = p;
+    const isWhole = from === 0 && upTo === batch.count;
+    this.hasChanged = true;
+    this.#valve.active(index);
+    to.records(isWhole ? batch : partOfBatch(batch, from, upTo), this.#inputOf(message.exchange), {
+      place: channelPlace(message),
+      record: (i) => recordName(message, first + from + i),
+    });
+    (this.#channels[index] as OpenChannel).part = first + upTo;
   }
 
   #consumeSignal(index: number, element: Exclude<ChannelElement, { readonly kind: 'records' }>, to: IntakeTarget): void {
@@ -284,9 +346,13 @@ export function channelPlace({ exchange, sender }: ChannelName): string {
   return `${exchange}/${sender}`;
 }
 
-/** What the names of a message's records begin with. */
-export function messageRecord({ sequence }: Pick<ChannelMessage, 'sequence'>): string {
-  return `${sequence}/`;
+/** `RecordPlace.record` of the n-th record of a message, from 0. */
+function recordName({ sequence }: Pick<ChannelMessage, 'sequence'>, n: number): string {
+  return `${sequence}/${n}`;
+}
+
+function recordsIn({ elements }: ChannelMessage): number {
+  return elements.reduce((sum, element) => sum + (element.kind === 'records' ? element.batch.count : 0), 0);
 }
 
 /** Channels of a new subtask: one for each sender. */

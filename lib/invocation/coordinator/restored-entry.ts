@@ -47,7 +47,7 @@ export function restoredHead({ handle, owner, restoring, until, plan }: Restored
     open: [],
     lastBarrier: undefined,
     splits: head.splits.map((split) => ({ ...split, replayUntil: source?.isRereadable === true ? replayUntilOf(split.ordinal) : 0 })),
-    channels: head.channels.map((channel) => ({ ...channel, sequence: 0, barrier: 0 })),
+    channels: head.channels.map((channel) => ({ ...channel, sequence: 0, part: undefined, barrier: 0 })),
     held: [],
     abortedThrough: restoring.epoch - 1,
     sent: [],

@@ -2,18 +2,16 @@
 // for all of them, and rolls back with the state that it belongs to.
 //   T1  Up to the bound a record is tried, each time by an invocation of its own; then a dead letter takes its place.
 //   T2  A count is of one record: it goes when the record is settled, and says nothing about the one behind it.
-//   T3  A message of the exchange is taken whole. A record in it that has used up its tries is remembered as such until the message is committed.
+//   T3  A record that has used up its tries is left out of every later run of its unit, until the unit is committed with the letter.
 
 import { isSluiceError } from '../../core/errors.ts';
 import type { Attempt } from '../entry.ts';
 
-/** Place and position of a record; see `RecordPlace`. A `record` that ends with a slash is a whole message of the exchange. */
+/** Place and position of a record; see `RecordPlace`. */
 export type RecordName = Pick<Attempt, 'place' | 'record'>;
 
-/** Whether a record is the one that is named, or in the message that is named. */
-export function covers(name: RecordName, { place, record }: RecordName): boolean {
-  if (place !== name.place) return false;
-  return name.record.endsWith('/') ? record.startsWith(name.record) : record === name.record;
+export function isSameRecord(a: RecordName, b: RecordName): boolean {
+  return a.place === b.place && a.record === b.record;
 }
 
 /** What a record can be blamed for: tried again with the same state it would throw again. */
@@ -34,25 +32,25 @@ export function isRecordsFault(error: unknown): boolean {
   return isSluiceError(error) && blamed.has(error.code);
 }
 
-export function triesOf(attempts: readonly Attempt[], { place, record }: RecordName): number {
-  return attempts.find((attempt) => attempt.place === place && attempt.record === record)?.count ?? 0;
+export function triesOf(attempts: readonly Attempt[], name: RecordName): number {
+  return attempts.find((attempt) => isSameRecord(attempt, name))?.count ?? 0;
 }
 
-/** Records that become dead letters without being tried again, as soon as what they belong to is taken (T3). */
+/** T3. */
 export function isGivenUp(attempts: readonly Attempt[], name: RecordName, attemptsMax: number): boolean {
-  return attempts.some((attempt) => attempt.count >= attemptsMax && covers(attempt, name));
+  return triesOf(attempts, name) >= attemptsMax;
 }
 
 export type FailureDecision =
   /** Commit what came before the record, with these counts; the record and what follows it come again. */
   | { readonly kind: 'try-again'; readonly attempts: readonly Attempt[] }
-  /** A dead letter takes its place now. With these counts, if the message around it cannot be taken yet. */
+  /** A dead letter takes its place now. */
   | { readonly kind: 'park'; readonly attempts: readonly Attempt[] };
 
 /** A record threw. */
 export function decideFailure(attempts: readonly Attempt[], name: RecordName, attemptsMax: number): FailureDecision {
   const count = triesOf(attempts, name) + 1;
-  const others = attempts.filter(({ place, record }) => place !== name.place || record !== name.record);
+  const others = attempts.filter((attempt) => !isSameRecord(attempt, name));
   return { kind: count >= attemptsMax ? 'park' : 'try-again', attempts: [...others, { ...name, count }] };
 }
 

@@ -1,10 +1,9 @@
 // Hands a batch to the operators record by record, so that when one throws it is known which. Only done when a record of the unit has thrown before:
 // the results are the same as of whole batches, and slower.
 
-import type { RecordBatch } from '../../core/batch.ts';
-import { listedOrigins } from '../../core/origins.ts';
+import { partOfBatch, type RecordBatch } from '../../core/batch.ts';
 import type { RecordPlace } from '../intake.ts';
-import { covers, type RecordName } from './attempts.ts';
+import { isSameRecord, type RecordName } from './attempts.ts';
 
 export interface SingleRecord {
   readonly name: RecordName;
@@ -32,7 +31,7 @@ export class OneByOne {
   feed(batch: RecordBatch, input: 0 | 1, at: RecordPlace, process: (batch: RecordBatch, input: 0 | 1) => void): void {
     for (let index = 0; index < batch.count; index++) {
       const name = { place: at.place, record: at.record(index) };
-      const single = recordOf(batch, index);
+      const single = partOfBatch(batch, index, index + 1);
       if (this.#isParked(name)) this.parked.push({ name, batch: single, input });
       else {
         this.current = name;
@@ -64,17 +63,6 @@ export class OneByOne {
 
   /** The run got past the record, by processing it or by leaving it out. */
   isSettled(name: RecordName): boolean {
-    return this.#settled.some((settled) => covers(name, settled));
+    return this.#settled.some((settled) => isSameRecord(name, settled));
   }
-}
-
-function recordOf(batch: RecordBatch, index: number): RecordBatch {
-  const { values, keys, timestamps, origins } = batch;
-  return {
-    values: [values[index]],
-    count: 1,
-    keys: keys === undefined ? undefined : keys.slice(index, index + 1),
-    timestamps: timestamps === undefined ? undefined : timestamps.slice(index, index + 1),
-    origins: origins === undefined ? undefined : listedOrigins([origins.at(index)]),
-  };
 }

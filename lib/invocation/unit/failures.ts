@@ -10,9 +10,7 @@
 import { isSluiceError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { Attempt, EntryHead, StateWrite } from '../entry.ts';
-import { channelPlace, messageRecord } from '../intake.ts';
-import type { ChannelMessage } from '../message.ts';
-import { covers, decideFailure, isGivenUp, isRecordsFault, type RecordName, triesOf, withoutSettled } from '../poison/attempts.ts';
+import { decideFailure, isGivenUp, isRecordsFault, isSameRecord, type RecordName, triesOf, withoutSettled } from '../poison/attempts.ts';
 import { type DeadLetter, parkingWrite } from '../poison/dead-letters.ts';
 import { OneByOne, type SingleRecord } from '../poison/one-by-one.ts';
 
@@ -32,7 +30,7 @@ interface Cause {
 }
 
 export class Failures {
-  /** Records (of a source) or messages to run at most; `undefined`: all. */
+  /** Records to run at most; `undefined`: all. */
   limit: number | undefined;
   readonly #o: FailuresOptions;
   #head: Pick<EntryHead, 'generation' | 'n'> | undefined;
@@ -45,7 +43,6 @@ export class Failures {
   #run: OneByOne | undefined;
   #blames = 0;
   readonly #causes: (readonly [name: RecordName, cause: Cause])[] = [];
-  /** A record, or all of a message, that is not run because it killed whoever ran it. */
   #deadly: RecordName | undefined;
 
   constructor(options: FailuresOptions) {
@@ -70,7 +67,7 @@ export class Failures {
     this.#isCareful = head.attempts.length > 0;
   }
 
-  /** @param name  its `record` may be what the names of a message's records begin with */
+  /** The record is not run: it killed whoever ran it. */
   park(name: RecordName): void {
     this.#deadly = name;
     this.#isCareful = true;
@@ -96,19 +93,12 @@ export class Failures {
 
   /** The run ends before this record. */
   stopsAt(name: RecordName): boolean {
-    return this.#stop?.place === name.place && this.#stop.record === name.record;
+    return this.#stop !== undefined && isSameRecord(this.#stop, name);
   }
 
-  /** The run ends before this message. */
-  stopsAtMessage(message: ChannelMessage): boolean {
-    return this.#stop?.place === channelPlace(message) && this.#stop.record.startsWith(messageRecord(message));
-  }
-
-  /** Tries of a record, or of any record of a message, that are committed. */
+  /** Tries of a record that are committed. */
   triesOf(name: RecordName): number {
-    if (!name.record.endsWith('/')) return triesOf(this.#before, name);
-    const ofMessage = this.#before.filter((attempt) => covers(name, attempt));
-    return ofMessage.reduce((sum, { count }) => sum + count, 0);
+    return triesOf(this.#before, name);
   }
 
   /**
@@ -152,18 +142,16 @@ export class Failures {
     const last = run.processed.at(-1);
     if (last === undefined || run.isApart) throw error;
     if (length === 1) return last;
-    // A message is taken whole, so which of its records it is cannot be told.
-    if (this.limit === 1) return { place: last.place, record: last.record.slice(0, last.record.lastIndexOf('/') + 1) };
     this.limit = Math.max(1, Math.floor(Math.min(length, this.limit ?? length) / 2));
     return undefined;
   }
 
   #isDeadly(name: RecordName): boolean {
-    return this.#deadly !== undefined && covers(this.#deadly, name);
+    return this.#deadly !== undefined && isSameRecord(this.#deadly, name);
   }
 
   #causeOf(name: RecordName): Cause {
-    for (const [known, cause] of this.#causes) if (covers(known, name)) return cause;
+    for (const [known, cause] of this.#causes) if (isSameRecord(known, name)) return cause;
     const { attemptsMax } = this.#o;
     const operator = this.#operator;
     if (this.#isDeadly(name)) {

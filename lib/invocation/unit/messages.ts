@@ -10,7 +10,7 @@ import type { OperatorHost } from '../../runtime/host.ts';
 import { barrierAfter, isKnownAborted, topBarrier } from '../alignment.ts';
 import { readJob } from '../coordinator/read-job.ts';
 import type { EntryHead, HeldMessage } from '../entry.ts';
-import { channelPlace, Intake, type IntakeTarget, messageRecord, type StoredMessage, type WaitingMessage } from '../intake.ts';
+import { Intake, type IntakeTarget, type StoredMessage, type WaitingMessage } from '../intake.ts';
 import type { Answer, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
 import type { ChannelMessage } from '../message.ts';
@@ -125,17 +125,15 @@ interface Work {
 /** Says what is about to run, where that may kill the process: messages of all channels are one group, in the order in which they would be taken. */
 async function mark(guard: Guard, session: Session, warm: WarmSubtask, { failures, services, waiting, incoming }: Work): Promise<void> {
   const intake = intakeOf(warm, services, waiting);
-  const { releasable } = intake;
-  const fresh = incoming.filter(({ message }) => intake.decide(message) === 'take' || intake.decide(message) === 'gap');
-  const first = releasable ?? fresh[0]?.message;
+  // What follows its channel's next message is a gap for now, and may be taken behind it.
+  const fresh = incoming.map(({ message }) => message).filter((message) => ['take', 'gap'].includes(intake.decide(message)));
+  const { first, count } = intake.pending(fresh);
   if (first === undefined) return;
-  const name = { place: channelPlace(first), record: messageRecord(first) };
   const { generation } = warm.newest.head;
-  const group = { generation, group: 'messages', first: `${name.place}/${name.record}`, tries: failures.triesOf(name), count: 0 };
-  const count = fresh.length + (releasable === undefined ? 0 : waiting.length);
-  const marked = await guard.before({ ...group, count }, session.isCold);
+  const group = { generation, group: 'messages', first: `${first.place}/${first.record}`, tries: failures.triesOf(first), count };
+  const marked = await guard.before(group, session.isCold);
   if (marked === undefined) return;
-  if (marked.isParked) failures.park(name);
+  if (marked.isParked) failures.park(first);
   if (marked.size < count) failures.limit = Math.min(marked.size, failures.limit ?? marked.size);
 }
 
@@ -143,12 +141,15 @@ function intakeOf(warm: WarmSubtask, { mode }: UnitServices, waiting: readonly W
   return new Intake({ head: warm.newest.head, waiting, inputs: warm.stage.inputs, isAligned: mode === 'EXACTLY_ONCE' });
 }
 
-function targetOf(host: OperatorHost, one: OneByOne, isCareful: boolean): IntakeTarget {
+function targetOf(host: OperatorHost, one: OneByOne, failures: Failures): IntakeTarget {
+  const { isCareful, limit } = failures;
+  let left = limit ?? Number.POSITIVE_INFINITY;
   return {
     records: (batch, input, at) => {
       if (isCareful) one.feed(batch, input, at, (single) => host.process(single, input));
       else host.process(batch, input);
     },
+    isCut: isCareful || limit !== undefined ? (name) => failures.stopsAt(name) || left-- <= 0 : undefined,
     watermark: (timestamp) =>
       one.apart(() => {
         while (!host.advanceWatermark(timestamp));
@@ -161,7 +162,7 @@ function step(host: OperatorHost, warm: WarmSubtask, p: Work & { readonly one: O
   const { failures, one } = p;
   const { head } = warm.newest;
   const intake = intakeOf(warm, p.services, p.waiting);
-  const to = targetOf(host, one, failures.isCareful);
+  const to = targetOf(host, one, failures);
   let hasFired = false;
   if (p.isTick) {
     one.apart(() => {
@@ -169,31 +170,18 @@ function step(host: OperatorHost, warm: WarmSubtask, p: Work & { readonly one: O
     });
   }
   if (p.giveUp > 0) intake.giveUp(p.giveUp);
-  let left = failures.limit ?? Number.POSITIVE_INFINITY;
+  let taken = 0;
   let stop: Step['stop'];
-  const mayTake = (message: ChannelMessage): boolean => {
-    if (left > 0 && !failures.stopsAtMessage(message)) return true;
-    stop = 'failed';
-    return false;
-  };
   const release = (): void => {
-    for (let next = intake.releasable; next !== undefined; next = intake.releasable) {
-      if (intake.dueBarrier !== undefined || !mayTake(next)) return;
-      intake.release(to);
-      left -= 1;
-    }
+    while (intake.dueBarrier === undefined && intake.hasReleasable && stop === undefined) if (!intake.release(to)) stop = 'failed';
   };
   release();
-  let taken = 0;
   for (const { message, stored } of p.incoming) {
     if (intake.dueBarrier !== undefined || stop !== undefined) break;
-    if (intake.decide(message) === 'take') {
-      if (!mayTake(message)) break;
-      left -= 1;
-    }
     const verdict = intake.offer(message, stored, to);
     if (verdict === 'newer-generation') stop = verdict;
     if (verdict === 'gap' || verdict === 'unknown-channel') stop = 'gap';
+    if (verdict === 'cut') stop = 'failed';
     if (stop !== undefined) break;
     taken += 1;
     release();

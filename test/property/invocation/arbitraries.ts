@@ -61,6 +61,7 @@ export const heads: fc.Arbitrary<EntryHead> = record({
       sender: name,
       exchange: whole,
       sequence: whole,
+      part: optional(whole),
       barrier: whole,
       hasEnded: fc.boolean(),
       watermark: time,

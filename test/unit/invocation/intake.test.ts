@@ -41,11 +41,14 @@ function headOf(senders: readonly string[], changes: Partial<IntakeHead> = {}): 
 /** An intake and a log of what it handed on. */
 class Taken {
   readonly log: unknown[] = [];
+  /** Name of the record before which messages are cut. */
+  cut: string | undefined;
   readonly intake: Intake;
   readonly #to: IntakeTarget = {
     records: (batch, input, at) => void this.log.push([...batch.values, ...(input === 1 ? ['second input'] : []), at.record(0)]),
     watermark: (timestamp) => void this.log.push(timestamp),
     idle: () => void this.log.push('idle'),
+    isCut: ({ record }) => record === this.cut,
   };
 
   constructor(head: IntakeHead, waiting: readonly WaitingMessage[] = [], isAligned = true) {
@@ -234,6 +237,53 @@ describe('an alignment', () => {
     expect(t.log).toEqual([['a2', '2/0']]);
     t.offer(message('b', 1, barrier(6)));
     expect(t.intake.dueBarrier).toBe(6);
+  });
+});
+
+describe('N5: a message that is cut', () => {
+  const sent = message('a', 1, watermark(5), records('x', 'y'), watermark(7), records('z'), end);
+
+  test('counts the records before the cut, and goes on behind them when it comes again', () => {
+    const t = new Taken(headOf(['a']));
+    t.cut = '1/1';
+    expect(t.offer(sent)).toEqual(['cut']);
+    expect(t.log).toEqual([5, ['x', '1/0']]);
+    expect(t.channel('a')).toMatchObject({ sequence: 0, part: 1, hasEnded: false });
+    const next = t.next([]);
+    expect(next.intake.pending([sent])).toEqual({ first: { place: '3/a', record: '1/1' }, count: 2 });
+    next.cut = '1/2';
+    expect(next.offer(sent)).toEqual(['cut']);
+    expect(next.log).toEqual([['y', '1/1'], 7]);
+    const last = next.next([]);
+    expect(last.offer(sent, sent)).toEqual(['consumed', 'repeat']);
+    expect(last.log).toEqual([['z', '1/2'], finalWatermark]);
+    expect(last.channel('a')).toMatchObject({ sequence: 1, part: undefined, hasEnded: true });
+  });
+
+  test('before its first record is as if it had not come', () => {
+    const t = new Taken(headOf(['a']));
+    t.cut = '1/0';
+    expect(t.offer(message('a', 1, records('x')))).toEqual(['cut']);
+    expect(t.intake.hasChanged).toBe(false);
+  });
+
+  test('among those that wait keeps its place before the later ones of its channel', () => {
+    const waiting = waits(message('a', 2, records('x', 'y')), message('a', 3, records('z')));
+    const channels = freshChannels([{ exchange: 3, sender: 'a' }]).map((channel) => ({ ...channel, sequence: 3 }));
+    const t = new Taken(headOf([], { channels }), waiting);
+    expect(t.intake.pending([])).toEqual({ first: { place: '3/a', record: '2/0' }, count: 3 });
+    t.cut = '2/1';
+    t.release();
+    expect(t.log).toEqual([['x', '2/0']]);
+    expect(t.intake.parts().held).toHaveLength(2);
+    expect(t.offer(message('a', 4, records('later')))).toEqual(['held']);
+    const next = t.next([...waiting, ...waits(message('a', 4, records('later')))]);
+    next.release();
+    expect(next.log).toEqual([
+      ['y', '2/1'],
+      ['z', '3/0'],
+      ['later', '4/0'],
+    ]);
   });
 });
 

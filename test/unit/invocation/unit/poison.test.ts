@@ -245,12 +245,12 @@ describe('a record that kills its process', () => {
   });
 });
 
-describe('a message that kills', () => {
-  test('is found among others, and each of its records is parked for itself', async () => {
+describe('a record behind an exchange that kills', () => {
+  test('is found among the records of its messages, and nothing else is parked', async () => {
     const p = new Poisoned({ temper: (record) => (record === 5 ? 'kills' : 'fine'), stages: 2, batch: 3 });
     await p.world.create();
     while (await p.world.feed());
-    for (let round = 0; round < 60 && (await isWaiting(p)); round++) {
+    for (let round = 0; round < 80 && (await isWaiting(p)); round++) {
       const deliveries = await p.world.ports.exchange.receive({ max: 10 });
       const environment = p.mortal();
       const before = p.deaths;
@@ -267,14 +267,15 @@ describe('a message that kills', () => {
     }
     expect(await isWaiting(p)).toBe(false);
     const letters = await p.letters();
-    expect(letters.map(({ letter }) => [letter.error.code, letter.batch.values[0]])).toEqual([
-      ['RECORD_KILLS', 3],
-      ['RECORD_KILLS', 4],
-      ['RECORD_KILLS', 5],
+    expect(letters.map(({ letter }) => [letter.error.code, letter.batch.values[0], letter.batch.keys?.[0]])).toEqual([
+      ['RECORD_KILLS', 5, 1],
     ]);
+    expect(await p.world.ports.items.list('marker/')).toEqual([]);
     p.temper = () => 'fine';
-    for (const { subtask, id } of letters) await p.world.invoke({ kind: 'redrive', subtask, letter: id });
+    expect(await p.world.invoke({ kind: 'redrive', subtask: '1-0', letter: (letters[0] as ListedLetter).id })).toEqual({ kind: 'done' });
     expect(await p.letters()).toEqual([]);
+    for (let i = 0; i < 20; i++) await p.world.pulse();
+    expect(p.rows.map((row) => row.split(' ')[0])).toEqual(['0', '1', '2', '3', '4', '5', '6', '7', '8', '9']);
   });
 
   async function isWaiting(p: Poisoned): Promise<boolean> {
