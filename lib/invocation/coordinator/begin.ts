@@ -29,15 +29,19 @@ export async function beginIfDue(run: PulseRun): Promise<OpenCheckpoint | undefi
 async function dueTrigger(run: PulseRun): Promise<OpenCheckpoint['trigger'] | undefined> {
   const { item, settings, options } = run;
   const nowMs = options.clock.now();
-  if (isBounded(run) && (await haveAllEnded(run))) return decideFinal({ ...finalFacts(item), nowMs }) === 'begin' ? 'final' : undefined;
+  if (mayEnd(run) && (await haveAllEnded(run))) return decideFinal({ ...finalFacts(item), nowMs }) === 'begin' ? 'final' : undefined;
   const facts = { ...settings, nowMs, lastBegunMs: item.lastBegunMs, lastEndedMs: item.lastEndedMs, pending: item.open.length };
   // Asking the rings for news costs requests, so it comes last.
   if (decideTrigger({ ...facts, hasNews: true, isEnding: false }).kind === 'wait') return undefined;
   return decideTrigger({ ...facts, hasNews: await hasNews(run), isEnding: false }).kind === 'begin' ? 'periodic' : undefined;
 }
 
-function isBounded(run: PulseRun): boolean {
-  return run.options.plan.stages.every((stage) => sourceOf(stage)?.isBounded !== false);
+/** A stream that cannot be read again may end too; only of one that can, and has no bound, it is known that it does not. */
+function mayEnd(run: PulseRun): boolean {
+  return run.options.plan.stages.every((stage) => {
+    const source = sourceOf(stage);
+    return source === undefined || source.isBounded || !source.isRereadable;
+  });
 }
 
 export interface FinalFacts {
@@ -58,9 +62,11 @@ export function decideFinal(facts: FinalFacts): 'begin' | 'wait' {
 }
 
 function finalFacts(item: JobItem): Omit<FinalFacts, 'nowMs'> {
+  const last = item.completed.at(-1);
   return {
     hasOpenFinal: item.open.some((o) => o.trigger === 'final'),
-    isComplete: item.completed.at(-1)?.trigger === 'final',
+    // One of an earlier generation has been restored, and what runs now ends with its own.
+    isComplete: last?.trigger === 'final' && last.generation === item.generation,
     failuresInARow: item.failuresInARow,
     lastEndedMs: item.lastEndedMs,
   };
