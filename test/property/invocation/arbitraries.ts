@@ -66,7 +66,7 @@ export const heads: fc.Arbitrary<EntryHead> = record({
       hasEnded: fc.boolean(),
       watermark: time,
       isIdle: fc.boolean(),
-    }),
+    }).map(({ part, ...channel }) => (part === undefined ? channel : { ...channel, part })),
   ),
   held: listOf(record({ sender: name, exchange: whole, bytes: optional(bytes), object: optional(text) })),
   abortedThrough: whole,
