@@ -46,7 +46,7 @@ export async function tick(run: PulseRun): Promise<void> {
   const { ticks, plan } = run.options;
   // Who waits for the barriers of an aborted checkpoint holds records back until it is told.
   const isTold = (owner: Owner): boolean => run.hasAborted && (plan.stages[owner.stage]?.inputs.length ?? 0) > 0;
-  const isUnread = ({ stage, splits }: Owner): boolean => splits.length === 0 && sourceOf(plan.stages[stage])?.isBounded === true;
+  const isUnread = ({ stage, splits }: Owner): boolean => splits.length === 0 && sourceOf(plan.stages[stage]) !== undefined;
   const owners = run.item.owners.filter((owner) => isTold(owner) || isUnread(owner) || ticks?.(owner) === true);
   await concurrently(owners, run.concurrency, ({ subtask }) => ask(run, { kind: 'tick', subtask }));
 }

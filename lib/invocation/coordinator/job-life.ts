@@ -15,6 +15,7 @@ import { concurrently } from './concurrently.ts';
 import { abortAll, handlesOf } from './notify.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { changeJob, newestCompletedOf, readExistingJob } from './read-job.ts';
+import { withSealed } from './restore.ts';
 import { openRing, sealRing } from './seal.ts';
 
 const openingsAtOnce = 32;
@@ -83,7 +84,9 @@ export async function stop(run: PulseRun): Promise<void> {
       return;
     }
   }
-  await run.change((item) => (item.status === status && item.generation === generation ? withEnd(item, end, run.settings) : item));
+  // The rings of a cancelled job may go before somebody restores it; how far they had read must not go with them.
+  const ended = (item: JobItem): JobItem => withEnd({ ...item, until: withSealed(item.until, seals) }, end, run.settings);
+  await run.change((item) => (item.status === status && item.generation === generation ? ended(item) : item));
   run.hasEnded = true;
   run.tell({ kind: 'ended', status: run.item.status });
 }

@@ -23,7 +23,7 @@ export async function notifyCompleted(run: PulseRun): Promise<void> {
     run.notice(`output of checkpoint ${newest.checkpoint} is not all visible yet${isSluiceError(e) ? ` (${e.code})` : ''}`, e);
     return;
   }
-  await noteDecisions(run, newest.checkpoint);
+  await noteDecisions(run, newest.checkpoint, transactions);
   await run.change((item) => withConfirmed(item, newest.checkpoint));
   run.hasEnded = true;
 }

@@ -3,11 +3,11 @@
 //   D2  A decision stays as long as anybody could ask for it: while a retained checkpoint lists its transaction, and for a day after, in which a
 //       process that was left behind could prepare it again.
 
+import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { PendingTransaction } from '../entry.ts';
 import { tombstoneLifeMs } from '../limits.ts';
 import { settledObjects } from '../sinks/transaction-names.ts';
 import { concurrently } from './concurrently.ts';
-import { timeContent, timeOf } from './graves.ts';
 import type { PulseRun } from './pulse-run.ts';
 
 export const settledPrefix = 'settled/';
@@ -18,21 +18,27 @@ export async function forgetRows(run: PulseRun, transactions: readonly PendingTr
   await concurrently(names, run.concurrency, (name) => objects.remove(name));
 }
 
-/** Remembers when all transactions that were opened before `checkpoint` had been decided. */
-export async function noteDecisions(run: PulseRun, checkpoint: number): Promise<void> {
-  const name = `${settledPrefix}${String(checkpoint).padStart(10, '0')}`;
-  await run.options.ports.items.put({ name, content: timeContent(run.options.clock.now()), expects: 'absent' });
+/** Of one note; more go to another one. */
+const namesMax = 2_000;
+
+/** Remembers when transactions were decided. */
+export async function noteDecisions(run: PulseRun, checkpoint: number, transactions: readonly PendingTransaction[]): Promise<void> {
+  const names = transactions.flatMap((t) => settledObjects(t).afterADay);
+  for (let from = 0; from < names.length; from += namesMax) {
+    const name = `${settledPrefix}${checkpoint}/${from / namesMax}`;
+    const bytes = encodeValue([run.options.clock.now(), names.slice(from, from + namesMax)]);
+    await run.options.ports.items.put({ name, content: { bytes, change: '' }, expects: 'absent' });
+  }
 }
 
-/** Removes decisions that nobody can ask for any more. @param listed  decisions of transactions that heads or retained checkpoints list */
+/** Removes decisions that nobody can ask for any more. @param listed  those of transactions that heads or retained checkpoints list */
 export async function forgetDecisions(run: PulseRun, listed: ReadonlySet<string>): Promise<void> {
   const { items, objects } = run.options.ports;
   const now = run.options.clock.now();
-  const old = (await items.list(settledPrefix)).filter((note) => now - timeOf(note) > tombstoneLifeMs);
-  if (old.length === 0) return;
-  const through = Math.max(...old.map(({ name }) => Number(name.slice(settledPrefix.length))));
-  const names = await objects.list('decided/');
-  const forgotten = names.filter((name) => !listed.has(name) && Number(name.slice(name.lastIndexOf('/') + 1)) < through);
-  await concurrently(forgotten, run.concurrency, (name) => objects.remove(name));
-  await concurrently(old, run.concurrency, ({ name }) => items.remove({ name, expects: 'any' }));
+  for (const { name, bytes } of await items.list(settledPrefix)) {
+    const [decidedMs, names] = decodeValue(bytes) as readonly [number, readonly string[]];
+    if (now - decidedMs <= tombstoneLifeMs || names.some((decision) => listed.has(decision))) continue;
+    await concurrently(names, run.concurrency, (decision) => objects.remove(decision));
+    await items.remove({ name, expects: 'any' });
+  }
 }

@@ -5,7 +5,7 @@ import { isLeft } from '../../../../lib/invocation/coordinator/sweep.ts';
 import { isClosedStub } from '../../../../lib/invocation/entry-codec.ts';
 import { tombstoneLifeMs } from '../../../../lib/invocation/limits.ts';
 import { headOf } from '../support/entries.ts';
-import { ScriptedJob } from './support/scripted-job.ts';
+import { ScriptedJob, transaction } from './support/scripted-job.ts';
 
 const ring = { generation: 0, subtask: '1-0' };
 
@@ -151,4 +151,36 @@ describe('what a running subtask has left behind', () => {
     await job.pulse({ sweeps: true });
     expect(await job.ports.objects.list('')).toEqual(['entry/0/1-0/5-x']);
   });
+});
+
+test('decisions of transactions are kept for a day, and as long as a retained checkpoint lists them', async () => {
+  const job = new ScriptedJob();
+  await job.create();
+  await job.read('0-0', 1);
+  job.answer = async (i) => (i.subtask === '1-0' ? { kind: 'done' } : job.obey(i));
+  await job.wait();
+  await job.passBarrier('1-0', 1, { transactions: [transaction('1-0', 0, 1)] });
+  await job.ports.objects.putIfAbsent('decided/0/1-0/out/0', new Uint8Array(1));
+  await job.pulse();
+  await job.wait(tombstoneLifeMs + 1, { sweeps: true });
+  expect(await job.ports.objects.list('decided/')).toHaveLength(1);
+  await job.append('1-0', { transactions: [] });
+  job.answer = (i) => job.obey(i);
+  await job.checkpoint();
+  await job.pulse({ sweeps: true });
+  expect(await job.ports.objects.list('decided/')).toEqual([]);
+  expect(await job.ports.items.list('settled/')).toEqual([]);
+});
+
+test('how far the rings of a cancelled job had read is known after they are gone', async () => {
+  const job = new ScriptedJob({ checkpoints: { externalizedCleanup: 'RETAIN_ON_CANCELLATION' } });
+  await job.create();
+  await job.checkpoint();
+  await restored(job);
+  await job.read('0-0', 30);
+  await requestCancel(job.ports);
+  await job.pulse();
+  await job.pulse();
+  await restored(job);
+  expect((await job.head('0-0')).splits).toMatchObject([{ position: { index: 1 }, replayUntil: 30 }]);
 });
