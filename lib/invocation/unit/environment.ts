@@ -1,6 +1,7 @@
 // An environment: a process, or a Lambda sandbox, that works on whatever subtask it is asked to. What it keeps between two invocations is a
 // cache; it has no affinity, and it may be frozen in the middle and go on later.
 
+import { isSluiceError } from '../../core/errors.ts';
 import type { Answer, Invocation } from '../invocation.ts';
 import { takeBarrier } from './barrier.ts';
 import { takeMessages } from './messages.ts';
@@ -38,13 +39,16 @@ export class Environment {
     const warm = this.#cache.get(subtask);
     this.#cache.delete(subtask);
     const deadlineMs = (o.deadlineMs ?? Number.POSITIVE_INFINITY) - commitReserveMs;
-    const session = new Session(this.#services, { subtask, warm, deadlineMs });
+    let session = new Session(this.#services, { subtask, warm, deadlineMs });
     let answer: Answer;
     try {
       answer = await carryOut(session, invocation);
     } catch (error) {
       await session.forget();
-      throw error;
+      if (!isGone(error)) throw error;
+      // What is known here may be so old that the clean-up has taken what it points to. Only the newest entries say that something is lost.
+      session = new Session(this.#services, { subtask, warm: undefined, deadlineMs });
+      answer = await carryOut(session, invocation);
     }
     await this.#keep(session);
     return answer;
@@ -64,6 +68,10 @@ export class Environment {
   drop(): void {
     this.#cache.clear();
   }
+}
+
+function isGone(error: unknown): boolean {
+  return isSluiceError(error) && (error.code === 'OBJECT_MISSING' || error.code === 'CLAIM_EXPIRED');
 }
 
 function carryOut(session: Session, invocation: Invocation): Promise<Answer> {
