@@ -4,6 +4,7 @@
 //   U2  What is open ends before anything is told, told before anything is cleaned up, and cleaned up before anything begins.
 //   U3  A call that fails, of a subtask or of a target, is made again by the next pulse. A store that fails ends the pulse, and nothing is lost.
 
+import type { SourceContext } from '../../api/source.ts';
 import type { Clock, Random } from '../../core/ports.ts';
 import type { Plan } from '../../graph/plan.ts';
 import type { Control, TransactionSettler } from '../control.ts';
@@ -16,7 +17,7 @@ import { finishCreation, isBeingCreated, otherPlan } from './create-job.ts';
 import type { PulseMemory } from './facts.ts';
 import { type Injection, injectBarriers, replay, tick } from './inject.ts';
 import { finishIfComplete, retainAfterEnd, stop } from './job-life.ts';
-import { move, type Reshard } from './move.ts';
+import { move } from './move.ts';
 import { notifyCompleted } from './notify.ts';
 import { PulseRun } from './pulse-run.ts';
 import { readJob } from './read-job.ts';
@@ -37,8 +38,8 @@ export interface PulseOptions {
   readonly concurrency?: number;
   /** What one environment remembers from pulse to pulse; saves reads. */
   readonly memory?: PulseMemory;
-  /** What sources say so far of closed splits, oldest first. */
-  readonly reshards?: readonly Reshard[];
+  /** What sources are asked with, by uid: needed where one says that its splits give way to others. */
+  readonly sourceContext?: (uid: string) => SourceContext;
   /** This pulse also looks for objects that running subtasks have left behind: some lists, and one read for each subtask. */
   readonly sweeps?: boolean;
   readonly onEvent?: (event: PulseEvent) => void;
@@ -80,6 +81,7 @@ export async function pulse(options: PulseOptions): Promise<PulseReport> {
 
 /** @returns whether a replay is left */
 async function moveOn(run: PulseRun): Promise<boolean> {
+  await run.change((item) => withTimesUpTo(item, run.options.clock.now()));
   const waiting = await endOpenCheckpoints(run);
   await notifyCompleted(run);
   if (run.item.status !== 'running') return standStill(run);
@@ -108,6 +110,21 @@ function injectionsOf(item: JobItem, waiting: ReadonlyMap<number, Acknowledged>,
     acknowledged: waiting.get(open.checkpoint) ?? new Map(),
     isNew: open.checkpoint === begun,
   }));
+}
+
+/**
+ * Pure: times that lie ahead of a clock become its now, so that an interval or a time-out lasts as long as it should and not until the clock has
+ * caught up with one that was wrong, or that was set back since.
+ */
+export function withTimesUpTo(item: JobItem, nowMs: number): JobItem {
+  const { lastBegunMs, lastEndedMs, open } = item;
+  if (lastBegunMs <= nowMs && (lastEndedMs ?? nowMs) <= nowMs && open.every(({ begunMs }) => begunMs <= nowMs)) return item;
+  return {
+    ...item,
+    lastBegunMs: Math.min(lastBegunMs, nowMs),
+    lastEndedMs: lastEndedMs === undefined ? undefined : Math.min(lastEndedMs, nowMs),
+    open: open.map((o) => ({ ...o, begunMs: Math.min(o.begunMs, nowMs) })),
+  };
 }
 
 /** Pure: whether another pulse would find something to do at once. */

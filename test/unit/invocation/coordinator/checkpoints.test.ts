@@ -138,6 +138,22 @@ describe('a checkpoint', () => {
   });
 });
 
+test('C53 a clock that was ahead puts off a checkpoint or its time-out for no longer than they last', async () => {
+  const job = new ScriptedJob({ checkpoints: { timeout: 5_000, tolerableFailures: 9 } });
+  await job.create();
+  job.answer = async () => ({ kind: 'refused', why: 'contended' });
+  await job.read('0-0', 1);
+  await job.wait(3_600_000);
+  expect((await job.item()).open).toMatchObject([{ checkpoint: 1 }]);
+  await job.wait(-3_600_000);
+  await job.wait(5_000);
+  expect((await job.item()).open.map((o) => o.checkpoint)).toEqual([2]);
+  await job.wait(3_600_000);
+  await job.wait(-3_600_000);
+  await job.wait(1_000);
+  expect((await job.item()).open.map((o) => o.checkpoint)).toEqual([3]);
+});
+
 describe('the last checkpoint', () => {
   test.each(['off', {}] as const)(
     'is taken when all input has ended, with checkpointing %j, and the job is finished when it is confirmed',
