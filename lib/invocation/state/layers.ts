@@ -1,6 +1,7 @@
 // The layers under the cells, as one: what is committed and unflushed lies over what was loaded, and that over the base. A run that finds nothing
 // known at an address notes it here, and all that was noted is loaded together.
-//   L1  What was loaded counts until something is committed or flushed: afterwards it may be older than the base.
+//   L1  What was loaded is for the run that asked for it. It counts until something is committed, given up or flushed: afterwards it may be older
+//       than the base.
 //   L2  A piece that was noted is asked for once, however often it was missed.
 //   L3  The chunks of a list are read with its head. A head whose chunks are not there was read while another writer stored the list; it is read
 //       again.
@@ -82,7 +83,7 @@ export class Layers {
     for (const [partition, address] of wholes) this.#loadedWhole.set(partition, await this.base.readAll(address));
   }
 
-  /** Something was committed, or is about to be flushed. */
+  /** A unit is over, or something was flushed. */
   forgetLoaded(): void {
     if (this.#loaded.size > 0) this.#loaded = new Map();
     if (this.#loadedWhole.size > 0) this.#loadedWhole = new Map();

@@ -96,6 +96,7 @@ class LayeredState implements SubtaskState {
 
   abandonUnit(): void {
     this.#isOpen = false;
+    if (!this.#layers.isSuspended) this.#layers.forgetLoaded();
     this.#layers.isSuspended = false;
     for (const cells of this.#operators.values()) cells.abandonUnit();
     for (const rows of this.#buffers.values()) rows.abandonUnit();

@@ -5,16 +5,20 @@
 //   F3  Timers are changes, not values: they are applied, epoch by epoch, to the newest visible version up to that epoch, but none that this
 //       version already has.
 
+import { isSluiceError } from '../../core/errors.ts';
 import { itemAddressOf } from '../address.ts';
 import type { TimerChange } from '../entry.ts';
 import { type Patience, putAll, readAll } from '../patience.ts';
-import type { ItemAddress, ObjectStore, StateItem, StatePut, StateTable } from '../ports.ts';
+import { type ItemAddress, type ObjectStore, readManyMax, type StateItem, type StatePut, type StateTable } from '../ports.ts';
 import { addressKey } from '../request-limits.ts';
 import { decodeItem, encodeItem, expiryOf, mergeVersions, tagsOf, type Version, visibleVersion } from '../versions.ts';
 import type { VersionTag, VersionView } from './contract.ts';
 import type { TaggedTimerChange, UnflushedPiece } from './overlay.ts';
 import { changedTimers } from './value-format.ts';
 import { storedValueOf, withLargeOnesOut } from './version-values.ts';
+
+/** A request that was asked often enough. What was stored before it stays stored. */
+const givenUp: ReadonlySet<string> = new Set(['STORE_THROTTLED', 'STORE_UNCERTAIN']);
 
 /** Rounds of reading, merging and putting; who loses so often leaves the rest to the next flush. */
 const roundsMax = 5;
@@ -30,14 +34,30 @@ interface Work {
   readonly address: ItemAddress;
 }
 
-/** @returns the pieces that are in the table now */
+/**
+ * @returns the pieces that are in the table now; some are missing when the store gave up on a request, or somebody else was always faster
+ */
 export async function flushToTable(
   pieces: readonly UnflushedPiece[],
   view: VersionView,
   target: FlushTarget,
 ): Promise<ReadonlySet<UnflushedPiece>> {
   const stored = new Set<UnflushedPiece>();
-  let waiting = pieces.map((piece): Work => ({ piece, address: itemAddressOf(piece.address) }));
+  for (let from = 0; from < pieces.length; from += readManyMax) {
+    const works = pieces.slice(from, from + readManyMax).map((piece): Work => ({ piece, address: itemAddressOf(piece.address) }));
+    try {
+      await flushSome(works, view, target, stored);
+    } catch (error) {
+      if (isSluiceError(error) && givenUp.has(error.code)) break;
+      throw error;
+    }
+  }
+  return stored;
+}
+
+/** Adds what is stored to `stored`. */
+async function flushSome(works: readonly Work[], view: VersionView, target: FlushTarget, stored: Set<UnflushedPiece>): Promise<void> {
+  let waiting = works;
   for (let round = 0; waiting.length > 0 && round < roundsMax; round++) {
     const puts = await mergedPuts(waiting, view, target);
     const outcomes = await putAll(
@@ -53,7 +73,6 @@ export async function flushToTable(
     }
     waiting = lost;
   }
-  return stored;
 }
 
 async function mergedPuts(

@@ -24,7 +24,7 @@ describe('a subtask reads what was committed, whoever flushed, crashed or slept'
       const all: Record<string, number> = {};
       let versions = 0;
       for (let seed = 1; seed <= seeds; seed++) {
-        const history = new History(seed, makeBase);
+        const history = new History(seed, makeBase, makeBase === onSnapshot);
         try {
           for (let i = 0; i < steps; i++) await history.step();
           await history.audit();

@@ -2,9 +2,10 @@
 // list here: whoever is behind catches up before it commits. What is under test is that state reads as the committed history says.
 
 import { expect } from 'vitest';
+import { isSluiceError, SluiceError } from '../../../../lib/core/errors.ts';
 import type { StateDelta } from '../../../../lib/invocation/entry.ts';
 import type { RestorePoint } from '../../../../lib/invocation/job-item.ts';
-import type { VersionTag, VersionView } from '../../../../lib/invocation/state/contract.ts';
+import type { Flushed, VersionTag, VersionView } from '../../../../lib/invocation/state/contract.ts';
 import type { StateBase } from '../../../../lib/invocation/state/subtask-state.ts';
 import { FakeService, fakePorts, type SeededRandom, seededRandom } from '../../../../lib/testing/index.ts';
 import { readAll, Unit } from '../../../unit/invocation/state/support.ts';
@@ -21,8 +22,9 @@ export interface Entry {
 interface Checkpoint {
   readonly number: number;
   readonly model: Model;
-  /** Entries that have to be applied to the base, and what the base is. */
-  readonly unflushed: readonly Entry[];
+  readonly generation: number;
+  /** Entries that have to be applied to the base, as far as the ring still has them, and what the base is. */
+  unflushed: readonly Entry[];
   readonly snapshot: string | undefined;
 }
 
@@ -46,6 +48,14 @@ interface Pending {
   readonly run: (outcome: 'done' | 'failed before' | 'failed after' | 'lost') => void;
 }
 
+interface OpenUnit {
+  readonly writer: Writer;
+  readonly model: Model;
+  readonly delta: StateDelta;
+}
+
+const lostFlush = { writer: undefined, flushed: { kind: 'incomplete' }, through: 0 } as const;
+
 const checkpointsMax = 2;
 
 export class History {
@@ -66,13 +76,17 @@ export class History {
   #isHarsh = false;
   readonly counts = { units: 0, abandoned: 0, flushes: 0, incomplete: 0, restores: 0, crashes: 0, stale: 0, recoveries: 0 };
 
-  constructor(seed: number, makeBase: MakeBase) {
+  readonly #keepsRing: boolean;
+
+  /** @param keepsRing  entries are kept for ever: a snapshot has only its newest state, so what a checkpoint needs is in its own object */
+  constructor(seed: number, makeBase: MakeBase, keepsRing: boolean) {
+    this.#keepsRing = keepsRing;
     this.#random = seededRandom(seed);
     this.#makeBase = makeBase;
     const leaves = this.#random.fork('leave');
     this.#service = new FakeService({
       now: () => 0,
-      pageBytes: 5_000,
+      pageBytes: 600,
       leave: (count) => Array.from({ length: count }, (_, i) => i).filter(() => leaves.chance(0.1)),
     });
   }
@@ -83,10 +97,10 @@ export class History {
     new Promise<T>((resolve, reject) => {
       this.#pending.push({
         run: (outcome) => {
-          if (outcome === 'failed before') reject(new Error('refused'));
+          if (outcome === 'failed before') reject(failure('STORE_THROTTLED'));
           else {
             const answer = effect();
-            if (outcome === 'failed after') reject(new Error('reply lost'));
+            if (outcome === 'failed after') reject(failure('STORE_UNCERTAIN'));
             if (outcome === 'done') resolve(answer);
           }
         },
@@ -104,7 +118,7 @@ export class History {
             results[i] = result;
           },
           (error: unknown) => {
-            if (!(error instanceof Error) || !/refused|reply lost/.test(error.message)) fatal ??= error;
+            if (!isSluiceError(error) || !error.code.startsWith('STORE_')) fatal ??= error;
           },
         )
         .finally(() => {
@@ -172,6 +186,11 @@ export class History {
       this.#writers[index] = writer;
       return writer;
     }
+    this.#catchUp(known);
+    return known;
+  }
+
+  #catchUp(known: Writer): void {
     for (const { tag, delta, flushedThrough, snapshot } of this.#log) {
       if (tag.n <= known.n) continue;
       known.unit.state.catchUp(tag, delta);
@@ -181,7 +200,6 @@ export class History {
     }
     known.n = this.#n;
     this.#know(known);
-    return known;
   }
 
   #append(writer: Writer, delta: StateDelta, isBarrier: boolean): void {
@@ -191,6 +209,12 @@ export class History {
     const tag = { generation: this.#generation, epoch: this.#epoch, n: this.#n };
     this.#log.push({ tag, delta, isBarrier, flushedThrough: writer.flushedThrough, snapshot: writer.snapshot });
     writer.unit.state.commitUnit(tag, delta);
+    if (this.#keepsRing || this.#random.chance(0.7)) return;
+    // Slots of what is materialised are used again.
+    const gone = this.#random.between(0, writer.flushedThrough);
+    for (const checkpoint of [...this.#open, ...this.#completed]) {
+      if (checkpoint.generation === this.#generation) checkpoint.unflushed = checkpoint.unflushed.filter(({ tag: { n } }) => n > gone);
+    }
   }
 
   // What happens
@@ -209,29 +233,36 @@ export class History {
   }
 
   async #unit(index: number): Promise<void> {
+    const unit = await this.#openUnit(index);
+    if (unit === undefined) return;
+    if (!this.#random.chance(0.25)) {
+      this.#commit(unit);
+      return;
+    }
+    this.counts.abandoned += 1;
+    unit.writer.unit.state.abandonUnit();
+  }
+
+  /** Runs a unit up to its delta. */
+  async #openUnit(index: number): Promise<OpenUnit | undefined> {
     const random = this.#random;
     const writer = this.#current(index);
-    const { unit } = writer;
     const batch = Array.from({ length: random.between(1, 6) }, () => random.pick(keys));
     const steps = batch.map((key) => (random.chance(0.2) ? undefined : randomStep(random, key)));
     const appended = random.chance(0.2) ? `row ${this.#n}` : undefined;
     const takesRows = random.chance(0.1);
     this.#isHarsh = random.chance(0.2);
-    const worked = await this.#drive([this.#run(writer, batch, steps, { appended, takesRows })]);
+    const [done] = await this.#drive([this.#run(writer, batch, steps, { appended, takesRows })]);
     this.#isHarsh = false;
-    const [done] = worked;
-    if (done === undefined || done === 'lost') {
-      this.#writers[index] = undefined; // it failed, or died
-      return;
-    }
-    if (random.chance(0.25)) {
-      this.counts.abandoned += 1;
-      unit.state.abandonUnit();
-      return;
-    }
+    if (done !== undefined && done !== 'lost') return { ...done, writer };
+    this.#writers[index] = undefined; // it failed, or died
+    return undefined;
+  }
+
+  #commit({ writer, model, delta }: OpenUnit): void {
     this.counts.units += 1;
-    this.#model = done.model;
-    this.#append(writer, done.delta, false);
+    this.#model = model;
+    this.#append(writer, delta, false);
   }
 
   async #run(
@@ -277,7 +308,7 @@ export class History {
     const number = this.#epoch;
     this.#append(writer, writer.unit.state.takeDelta(), true);
     const unflushed = this.#log.filter(({ tag }) => tag.n > writer.flushedThrough);
-    this.#open.push({ number, model: this.#model.copy(), unflushed, snapshot: writer.snapshot });
+    this.#open.push({ number, generation: this.#generation, model: this.#model.copy(), unflushed, snapshot: writer.snapshot });
     this.#epoch += 1;
     this.#know(writer);
   }
@@ -290,29 +321,41 @@ export class History {
     this.#completed = [...this.#completed, checkpoint].slice(-checkpointsMax);
   }
 
-  /** One or several at once, up to date or not. */
+  /** One or several at once, up to date or not; one of them may commit, or catch up, while its flush is on its way. */
   async #flush(): Promise<void> {
     const random = this.#random;
-    const flushing = random.shuffled(this.#writers.filter((writer) => writer !== undefined)).slice(0, random.between(1, 3));
+    const flushing = random.shuffled([0, 1, 2].filter((i) => this.#writers[i] !== undefined)).slice(0, random.between(1, 3));
+    const busy = random.pick(flushing.length > 0 ? flushing : [0]);
+    const unit = random.chance(0.5) ? await this.#openUnit(busy) : undefined;
     this.#isHarsh = random.chance(0.5);
-    const outcomes = await this.#drive(
-      flushing.map(async (writer) => {
-        if (writer.generation !== this.#generation || writer.n !== this.#n) this.counts.stale += 1;
-        return { writer, flushed: await writer.unit.state.flush(this.#view(writer)) };
-      }),
-    );
+    const works = flushing.map((i) => this.#flushOf(this.#writers[i]));
+    const isBehind = unit !== undefined && (unit.writer !== this.#writers[busy] || unit.writer.n !== this.#n);
+    if (unit !== undefined && !isBehind) this.#commit(unit);
+    else if (this.#writers[busy]?.generation === this.#generation) this.#catchUp(this.#writers[busy]);
+    const outcomes = await this.#drive(works);
     this.#isHarsh = false;
-    for (const [i, outcome] of outcomes.entries()) {
+    for (const [at, outcome] of outcomes.entries()) {
       this.counts.flushes += 1;
-      if (outcome === 'lost') {
+      if (outcome === undefined) continue;
+      const { writer, flushed, through } = outcome === 'lost' ? lostFlush : outcome;
+      if (writer === undefined || flushed.kind === 'incomplete') {
         this.counts.incomplete += 1;
         // A failed one may go on; one whose call never came back may not.
-        if (random.chance(0.5) || this.#pending.length > 0) this.#writers[this.#writers.indexOf(flushing[i])] = undefined;
-      } else if (outcome.flushed.kind === 'flushed') {
-        outcome.writer.flushedThrough = outcome.writer.n;
-        outcome.writer.snapshot = outcome.flushed.snapshot;
-      } else this.counts.incomplete += 1;
+        if (writer === undefined) this.#writers[flushing[at] as number] = undefined;
+      } else if (through > writer.flushedThrough) {
+        writer.flushedThrough = through;
+        writer.snapshot = flushed.snapshot;
+      }
     }
+  }
+
+  async #flushOf(
+    writer: Writer | undefined,
+  ): Promise<{ readonly writer: Writer | undefined; readonly flushed: Flushed; readonly through: number } | undefined> {
+    if (writer === undefined) return undefined;
+    if (writer.generation !== this.#generation || writer.n !== this.#n) this.counts.stale += 1;
+    const through = writer.n;
+    return { writer, flushed: await writer.unit.state.flush(this.#view(writer)), through };
   }
 
   #restore(checkpoint: Checkpoint): void {
@@ -371,6 +414,10 @@ export class History {
   versionsMax(): number {
     return Math.max(0, ...this.#service.table.items().map(({ tags }) => tags.split(',').length));
   }
+}
+
+function failure(code: 'STORE_THROTTLED' | 'STORE_UNCERTAIN'): SluiceError {
+  return new SluiceError(code, { message: 'a planned fault', next: 'retry-invocation' });
 }
 
 function joined(deltas: readonly StateDelta[]): StateDelta {

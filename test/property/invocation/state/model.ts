@@ -47,7 +47,7 @@ export type Step = (s: TestHandles, model: Model, backend: KeyedStateBackend) =>
 
 const bytesOf = (random: SeededRandom): string => {
   const dice = random.below(20);
-  return 'x'.repeat(dice === 0 ? 40_000 : dice < 5 ? 1_500 : random.below(9)) + random.below(1_000);
+  return 'x'.repeat(dice < 2 ? 40_000 : dice < 6 ? 1_500 : random.below(9)) + random.below(1_000);
 };
 
 export function randomStep(random: SeededRandom, key: string): Step {
