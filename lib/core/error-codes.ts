@@ -45,6 +45,7 @@ export const errorCodes = {
   PARAM_INVALID: 'a parameter of the job is not of its type',
   PARAM_MISSING: 'a required parameter of the job was not given',
   SETTING_INVALID: 'a setting has a value out of its range or of another type',
+  STATE_UNKNOWN: 'an operator or state that was asked for is not one of the job',
   SETTING_UNKNOWN: 'a setting does not exist',
 
   // Records, keys, values and user code
