@@ -1,6 +1,7 @@
 // Telling sinks that a checkpoint is complete: its transactions are committed, and then the job item says that they are.
 //   F1  Anybody may commit, twice, late: the transactions are those that the handles list, and each has one decision for ever.
 //   F2  `confirmed` rises only when every commit has been confirmed; until then each barrier entry lists the transactions again.
+//   F3  What can never be committed fails the job, with what is lost as the reason: going on would leave a hole that only a log tells of.
 
 import { isSluiceError } from '../../core/errors.ts';
 import type { PendingTransaction } from '../entry.ts';
@@ -20,6 +21,8 @@ export async function notifyCompleted(run: PulseRun): Promise<void> {
     await commitAll(run, transactions);
     await forgetRows(run, transactions);
   } catch (e) {
+    const loss = lossOf(newest.checkpoint, e);
+    if (loss !== undefined) await run.change((item) => withLoss(item, newest.checkpoint, loss));
     run.notice(`output of checkpoint ${newest.checkpoint} is not all visible yet${isSluiceError(e) ? ` (${e.code})` : ''}`, e);
     return;
   }
@@ -32,6 +35,23 @@ export async function notifyCompleted(run: PulseRun): Promise<void> {
 export function withConfirmed(item: JobItem, checkpoint: number): JobItem {
   if (item.restoring !== undefined || checkpoint <= item.confirmed || checkpoint !== newestCompletedOf(item)) return item;
   return { ...item, confirmed: checkpoint };
+}
+
+/** The settler has prepared the rows once more before it lets `SINK_TRANSACTION_FORGOTTEN` through. */
+const isLoss: ReadonlySet<unknown> = new Set(['SINK_TRANSACTION_LOST', 'SINK_TRANSACTION_FORGOTTEN']);
+
+/** @returns `undefined`: the next pulse may succeed */
+function lossOf(checkpoint: number, error: unknown): string | undefined {
+  if (!(error instanceof Error)) return undefined;
+  const { code } = error as { readonly code?: unknown };
+  return isLoss.has(code) ? `output of checkpoint ${checkpoint} is lost (${String(code)}): ${error.message}` : undefined;
+}
+
+/** Pure: the item of a job that cannot keep a promise, or the same one when somebody has kept it meanwhile. */
+export function withLoss(item: JobItem, checkpoint: number, failure: string): JobItem {
+  if (item.status !== 'running' || item.restoring !== undefined) return item;
+  if (checkpoint <= item.confirmed || checkpoint !== newestCompletedOf(item)) return item;
+  return { ...item, status: 'failing', failure, open: [] };
 }
 
 /** Those of one subtask one after the other, oldest first; a target may care for their order. */
