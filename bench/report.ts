@@ -109,7 +109,7 @@ function rateTable(results: Results): string {
   return [head, ...rows].join('\n');
 }
 
-function targetTable(lines: readonly TargetLine[]): string {
+export function targetTable(lines: readonly TargetLine[]): string {
   const rows = lines.map((line) => `| ${line.what} | ${line.target} | ${line.measured} | ${line.isMet ? 'yes' : '**no**'} |`);
   return ['| what | target | measured | met |\n|---|---|---|---|', ...rows].join('\n');
 }
@@ -126,11 +126,9 @@ export function render(environment: Environment, command: string, rounds: number
   ].join('\n');
 }
 
-const begin = '<!-- bench:begin -->';
-const end = '<!-- bench:end -->';
-
 /** Replaces what lies between the two markers of the page. */
-export function writeBetweenMarkers(page: string, text: string): void {
+export function writeBetweenMarkers(page: string, text: string, name = 'bench'): void {
+  const [begin, end] = [`<!-- ${name}:begin -->`, `<!-- ${name}:end -->`];
   const before = readFileSync(page, 'utf8');
   const from = before.indexOf(begin);
   const to = before.indexOf(end);

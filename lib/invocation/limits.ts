@@ -6,6 +6,8 @@ import { KiB, MiB } from '../core/limits.ts';
 export const ringSlotsDefault = 1_024;
 /** Fewer leave no room for a barrier, a seal and the entry that a materialise makes room for. */
 export const ringSlotsMin = 6;
+/** Room that an invocation leaves behind: with less it materialises at its end, and when that fails the next ones still have somewhere to append. */
+export const flushBelowSlots = 16;
 /** Body of an entry that is kept in the entry itself; above it goes to the object store: one object costs as much as eight write units. */
 export const inlineBytesMax: number = 8 * KiB;
 /** A stored value above this lies in an object, and its version points there. */

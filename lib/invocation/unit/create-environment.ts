@@ -5,7 +5,7 @@ import type { SourceContext } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { ByteStreams, Clock, FileSystem, Random } from '../../core/ports.ts';
 import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
-import { heldBytesMax, inlineBytesMax, inlineOperatorStateBytesMax, messageBytesMax } from '../limits.ts';
+import { flushBelowSlots, heldBytesMax, inlineBytesMax, inlineOperatorStateBytesMax, messageBytesMax } from '../limits.ts';
 import { type Patience, patient } from '../patience.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { subtaskNumber } from '../sinks/transaction-names.ts';
@@ -41,7 +41,7 @@ const limitsDefault: UnitLimits = {
   heldBytesMax,
   inlineOperatorStateBytesMax,
   attemptsMax: attemptsMaxDefault,
-  flushBelowSlots: 64,
+  flushBelowSlots,
 };
 
 export function createEnvironment(o: EnvironmentOptions): Environment {

@@ -1,0 +1,92 @@
+// calls.ts is `npm run bench:calls`: what the invocation runtime asks of its stores, counted at the ports over the strict fake, held against the
+// targets. Counts are exact and the same on every machine; only the lines about CPU depend on it. Ends with 1 when a target is not met.
+//
+//   npm run bench:calls -- [--records 1000000] [--keys 1000000] [--no-page]
+
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+
+import { describeEnvironment } from '../environment.ts';
+import { type TargetLine, targetTable, writeBetweenMarkers } from '../report.ts';
+import { type CheckpointCost, measureArrival, measureCheckpoint, measureRestore } from './moments.ts';
+import { measureSteady, type Steady } from './steady.ts';
+import { countTables } from './tables.ts';
+import { arrivalTarget, checkpointTargets, cpuTarget, restoreTarget, unitsTarget, warmTargets } from './targets.ts';
+
+const { values: flags } = parseArgs({
+  allowNegative: true,
+  options: {
+    /** Of each of the runs of a job. */
+    records: { type: 'string', default: '1000000' },
+    /** Of the larger state that is checkpointed and restored. */
+    keys: { type: 'string', default: '1000000' },
+    /** Write docs/benchmarks.md. */
+    page: { type: 'boolean', default: true },
+  },
+});
+
+function positive(name: string, text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`--${name} is ${text}, but it must be a number above 0`);
+  return value;
+}
+
+const records = positive('records', flags.records);
+const keys = positive('keys', flags.keys);
+const environment = describeEnvironment(false);
+const say = (text: string): void => console.error(text);
+
+async function steadyRuns(): Promise<readonly Steady[]> {
+  const runs: Steady[] = [];
+  for (const stages of [1, 2] as const) {
+    for (const batch of [100, 1_000]) {
+      for (const placement of ['affinity', 'random'] as const) {
+        runs.push(await measureSteady({ stages, batch, placement, records }));
+        say(`${runs.at(-1)?.name}: done`);
+      }
+    }
+  }
+  return runs;
+}
+
+function steadyTargets(runs: readonly Steady[]): readonly TargetLine[] {
+  const oneStage = runs.filter(({ stages }) => stages === 1);
+  const warm = oneStage.filter(({ placement }) => placement === 'affinity');
+  return [...warm.flatMap(warmTargets), ...oneStage.map(unitsTarget), ...warm.map(cpuTarget)];
+}
+
+async function momentTargets(): Promise<readonly TargetLine[]> {
+  const lines: TargetLine[] = [];
+  for (const batch of [100, 1_000]) lines.push(arrivalTarget(batch, await measureArrival(batch, { records, ringSlots: 1_024 })));
+  say('arrivals: done');
+  const sizes = [1_000, keys].map((count) => ({ keys: count, ringSlots: 1_024, batch: count > 10_000 ? 1_000 : 100 }));
+  const checkpoints: CheckpointCost[] = [];
+  for (const stages of [1, 2] as const) {
+    for (const where of ['same environment', 'new environment'] as const) {
+      for (const size of sizes) checkpoints.push(await measureCheckpoint({ ...size, stages, where }));
+    }
+  }
+  say('checkpoints: done');
+  lines.push(...checkpointTargets(checkpoints));
+  for (const stages of [1, 2] as const) for (const size of sizes) lines.push(restoreTarget(await measureRestore({ ...size, stages })));
+  say('restores: done');
+  return lines;
+}
+
+const runs = await steadyRuns();
+const lines = [...steadyTargets(runs), ...(await momentTargets())];
+const command = ['npm run bench:calls', ...(process.argv.length > 2 ? ['--', ...process.argv.slice(2)] : [])].join(' ');
+const text = [
+  `Machine: ${environment.cpu}, ${environment.memory}; load average before the run ${environment.load1.toFixed(2)}.  `,
+  `Versions: ${environment.versions}; commit ${environment.commit}.  `,
+  `Command: \`${command}\`. Records of each run: ${records.toLocaleString('en')}.`,
+  '',
+  targetTable(lines),
+  '',
+  countTables(runs),
+].join('\n');
+console.log(text);
+if (flags.page) writeBetweenMarkers(join(import.meta.dirname, '../../docs/benchmarks.md'), text, 'calls');
+const missed = lines.filter(({ isMet }) => !isMet);
+for (const { what, target, measured } of missed) console.error(`not met: ${what}: ${target}, but ${measured}`);
+process.exitCode = missed.length > 0 ? 1 : 0;

@@ -1,0 +1,241 @@
+// fleet.ts runs the job of bench:calls over the strict fake: some environments, a pulse each minute of its clock, and an event for each shard each
+// second. Everything is asked one after the other, so that what a call costs is the difference of two counts.
+
+import { ParamValues } from '../../lib/api/params.ts';
+import type { Clock, FileSystem } from '../../lib/core/ports.ts';
+import { compile } from '../../lib/graph/compile.ts';
+import type { Plan } from '../../lib/graph/plan.ts';
+import { createJob } from '../../lib/invocation/coordinator/create-job.ts';
+import type { PulseMemory } from '../../lib/invocation/coordinator/facts.ts';
+import { pulse } from '../../lib/invocation/coordinator/pulse.ts';
+import { readJob } from '../../lib/invocation/coordinator/read-job.ts';
+import type { Answer, EventRecord, Invocation } from '../../lib/invocation/invocation.ts';
+import type { JobItem } from '../../lib/invocation/job-item.ts';
+import type { InvocationPorts } from '../../lib/invocation/ports.ts';
+import { createContextOf } from '../../lib/invocation/sinks/planned-sinks.ts';
+import { createSettler } from '../../lib/invocation/sinks/settler.ts';
+import { createEnvironment, type EnvironmentOptions } from '../../lib/invocation/unit/create-environment.ts';
+import type { Environment } from '../../lib/invocation/unit/environment.ts';
+import { describe } from '../../lib/operators/describe.ts';
+import { FakeService, fakePorts } from '../../lib/testing/invocation/index.ts';
+import { seededRandom } from '../../lib/testing/seeded-random.ts';
+import { type Counts, Meter, meteredPorts, minus, SizeBook } from './meter.ts';
+import { callsJob, positionOf, type Workload } from './workload.ts';
+
+export type Placement = 'affinity' | 'random';
+
+export interface FleetOptions {
+  readonly workload: Workload;
+  readonly stages: 1 | 2;
+  readonly batch: number;
+  readonly placement: Placement;
+  /** Among which random placement chooses. */
+  readonly environments: number;
+  readonly ringSlots: number;
+  readonly secondsPerCheckpoint: number;
+  readonly limits?: EnvironmentOptions['limits'];
+}
+
+/** One invocation and what it asked for. */
+export interface Call {
+  readonly invocation: Invocation;
+  readonly answer: Answer;
+  readonly counts: Counts;
+  /** The first of this subtask in its environment. */
+  readonly isFirst: boolean;
+  /** CPU time of the thread. */
+  readonly cpuMs: number;
+}
+
+/** Where the runtime tells threads apart, of this one; other threads compile and collect garbage. */
+function cpuMs(): number {
+  const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+export interface SubtaskCost {
+  readonly subtask: string;
+  readonly inputs: number;
+  readonly targets: number;
+  readonly counts: Counts;
+}
+
+const startMs = 1_700_000_000_000;
+const noFiles = {} as FileSystem;
+
+export class Fleet {
+  readonly plan: Plan;
+  readonly service: FakeService;
+  /** What subtasks ask for; the coordinator; the queue's poller, whose requests the service makes. */
+  readonly unitMeter = new Meter();
+  readonly coordinatorMeter = new Meter();
+  readonly pollMeter = new Meter();
+  /** Told of every call of an environment. */
+  onCall: ((call: Call) => void) | undefined;
+  readonly #o: FleetOptions;
+  readonly #book = new SizeBook();
+  readonly #environments = new Map<string, Environment>();
+  readonly #seen = new Map<Environment, Set<string>>();
+  readonly #random = seededRandom(1);
+  readonly #memory: PulseMemory = { heads: new Map() };
+  /** How far the event source of each shard is. */
+  readonly #fed: number[];
+  #nowMs = startMs;
+
+  constructor(o: FleetOptions) {
+    this.#o = o;
+    const job = callsJob(o.workload, { stages: o.stages, checkpointSeconds: o.secondsPerCheckpoint });
+    this.plan = compile(describe(job, new ParamValues(new Map())), { keepsPartitions: true });
+    this.service = new FakeService({ now: () => this.#nowMs });
+    this.#fed = o.workload.shards.map(() => 0);
+  }
+
+  readonly #clock: Clock = {
+    now: () => this.#nowMs,
+    sleep: (ms) => {
+      this.#nowMs += ms;
+      return { done: Promise.resolve(), cancel: () => undefined };
+    },
+  };
+
+  async create(): Promise<void> {
+    const splits = new Map([[0, this.#o.workload.shards.map((_, shard) => ({ id: `shard-${shard}` }))]]);
+    await createJob(this.coordinatorPorts(), { plan: this.plan, splits, ringSlots: this.#o.ringSlots, nowMs: this.#nowMs });
+  }
+
+  async item(): Promise<JobItem> {
+    const job = await readJob(fakePorts(this.service));
+    if (job === undefined) throw new Error('there is no job');
+    return job.item;
+  }
+
+  /** A new environment, which knows nothing. */
+  environment(limits?: EnvironmentOptions['limits']): Environment {
+    const ports = meteredPorts(fakePorts(this.service), this.unitMeter, this.#book);
+    const quiet = { report: () => undefined, print: () => undefined };
+    return createEnvironment({
+      ...{ plan: this.plan, ports, clock: this.#clock, random: this.#random, files: noFiles, ...quiet },
+      limits: { ...this.#o.limits, ...limits },
+    });
+  }
+
+  /** Carries an invocation out where placement says, or in the environment given. */
+  async invoke(invocation: Invocation, where?: Environment): Promise<Answer> {
+    const environment = where ?? this.#placed(invocation.subtask);
+    const known = this.#seen.get(environment) ?? new Set();
+    this.#seen.set(environment, known);
+    const isFirst = !known.has(invocation.subtask);
+    known.add(invocation.subtask);
+    const before = this.unitMeter.counts;
+    const began = cpuMs();
+    const answer = await environment.invoke(invocation);
+    const took = cpuMs() - began;
+    this.onCall?.({ invocation, answer, counts: minus(this.unitMeter.counts, before), isFirst, cpuMs: took });
+    return answer;
+  }
+
+  #placed(subtask: string): Environment {
+    const name = this.#o.placement === 'affinity' ? subtask : `${this.#random.below(this.#o.environments)}`;
+    const known = this.#environments.get(name) ?? this.environment();
+    this.#environments.set(name, known);
+    return known;
+  }
+
+  /** What the shard has next; empty when there is nothing more. */
+  next(shard: number): Extract<Invocation, { kind: 'records' }> {
+    const { workload, batch } = this.#o;
+    const from = this.#fed[shard] as number;
+    const records: EventRecord[] = [];
+    const source = workload.shards[shard];
+    for (let i = from; i < Math.min(from + batch, source?.count ?? 0); i++)
+      records.push({ value: source?.at(i), after: positionOf(i + 1) });
+    return { kind: 'records', subtask: `0-${shard}`, split: shard, records, isLast: false, isAgain: false };
+  }
+
+  async feed(shard: number): Promise<boolean> {
+    const event = this.next(shard);
+    if (event.records.length === 0) return false;
+    await this.#insist(event);
+    this.#fed[shard] = (this.#fed[shard] as number) + event.records.length;
+    await this.drain();
+    return true;
+  }
+
+  /** Again until it is done, as an event source does. */
+  async #insist(invocation: Invocation): Promise<void> {
+    for (let tries = 0; tries < 20; tries++) if ((await this.invoke(invocation)).kind === 'done') return;
+    throw new Error(`subtask ${invocation.subtask} refuses its input`);
+  }
+
+  async drain(): Promise<void> {
+    if (this.#o.stages === 1) return;
+    const exchange = meteredPorts(fakePorts(this.service), this.pollMeter, this.#book).exchange;
+    for (;;) {
+      const deliveries = await exchange.receive({ max: 10 });
+      if (deliveries.length === 0) return;
+      for (const [group, own] of Map.groupBy(deliveries, (d) => d.group)) {
+        await this.#insist({ kind: 'messages', subtask: group, messages: own.map(({ bytes }) => bytes), isAgain: false });
+        await exchange.settle(own.map(({ receipt }) => receipt));
+      }
+    }
+  }
+
+  /** @returns what the coordinator asked for, apart from the calls that it made */
+  async pulse(): Promise<Counts> {
+    const before = this.coordinatorMeter.counts;
+    const ports = this.coordinatorPorts();
+    const [plan, clock] = [this.plan, this.#clock];
+    const contextOf = createContextOf({ plan, clock, files: noFiles, report: () => undefined, print: () => undefined });
+    await pulse({
+      ...{ plan, ports, clock, random: this.#random, memory: this.#memory, concurrency: 1 },
+      control: { invoke: (invocation) => this.invoke(invocation) },
+      settler: createSettler({ plan, ports, contextOf }),
+    });
+    await this.drain();
+    return minus(this.coordinatorMeter.counts, before);
+  }
+
+  coordinatorPorts(): InvocationPorts {
+    return meteredPorts(fakePorts(this.service), this.coordinatorMeter, this.#book);
+  }
+
+  /** The next invocations find environments that know nothing. */
+  forget(): void {
+    this.#environments.clear();
+  }
+
+  pass(seconds: number): void {
+    this.#nowMs += seconds * 1_000;
+  }
+
+  /** What asked, with the channels into and out of each subtask. A source has one input. */
+  described(counts: ReadonlyMap<string, Counts>): readonly SubtaskCost[] {
+    const width = this.#o.workload.shards.length;
+    const isLast = (subtask: string): boolean => Number(subtask.split('-')[0]) === this.#o.stages - 1;
+    return [...counts].map(([subtask, own]) => ({
+      subtask,
+      inputs: subtask.startsWith('0-') ? 1 : width,
+      targets: isLast(subtask) ? 0 : width,
+      counts: own,
+    }));
+  }
+
+  /**
+   * An event of each shard each second, a checkpoint when it is due, until everything is taken.
+   * @param o.reserve  events of each shard that are kept back
+   */
+  async run(o: { readonly reserve?: number } = {}): Promise<void> {
+    const { workload, batch, secondsPerCheckpoint } = this.#o;
+    const reserve = (o.reserve ?? 0) * batch;
+    for (let second = 1, isFed = true; isFed; second++) {
+      isFed = false;
+      for (const [shard, { count }] of workload.shards.entries()) {
+        if ((this.#fed[shard] as number) < count - reserve) isFed = (await this.feed(shard)) || isFed;
+      }
+      this.pass(1);
+      if (second % secondsPerCheckpoint !== 0) continue;
+      await this.pulse(); // begins
+      await this.pulse(); // completes
+    }
+  }
+}

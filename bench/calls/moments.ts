@@ -1,0 +1,133 @@
+// moments.ts measures what happens now and then: a subtask that comes into an environment that knows nothing of it, a checkpoint, a restore.
+
+import { startRestore } from '../../lib/invocation/coordinator/restore.ts';
+import { type Call, Fleet, type SubtaskCost } from './fleet.ts';
+import { type Counts, minus, noCounts, plus, requestsOf } from './meter.ts';
+import { type CallRecord, roundRobinWorkload, zipfWorkload } from './workload.ts';
+
+const calm = { placement: 'affinity', environments: 1, secondsPerCheckpoint: 60 } as const;
+
+export interface Arrival {
+  readonly batch: number;
+  readonly counts: Counts;
+  readonly touchedKeys: number;
+}
+
+/** One more event of each shard, each in an environment that is new, at about half a round of the ring. */
+export async function measureArrival(
+  batch: number,
+  o: { readonly records: number; readonly ringSlots: number },
+): Promise<readonly Arrival[]> {
+  const workload = zipfWorkload({ records: o.records, keys: 10_000, shards: 4, valueBytes: 100 });
+  const fleet = new Fleet({ ...calm, workload, stages: 1, batch, ringSlots: o.ringSlots });
+  await fleet.create();
+  await fleet.run({ reserve: 1 });
+  const arrivals: Arrival[] = [];
+  for (const shard of workload.shards.keys()) {
+    const event = fleet.next(shard);
+    let counts = noCounts;
+    fleet.onCall = (call) => {
+      counts = call.counts;
+    };
+    await fleet.invoke(event, fleet.environment());
+    const touched = new Set(event.records.map(({ value }) => (value as CallRecord).key));
+    arrivals.push({ batch, counts, touchedKeys: touched.size });
+  }
+  return arrivals;
+}
+
+export interface CheckpointCost {
+  readonly stages: 1 | 2;
+  readonly keys: number;
+  readonly where: 'same environment' | 'new environment';
+  /** Of each subtask, in order. */
+  readonly subtasks: readonly SubtaskCost[];
+  readonly coordinator: Counts;
+}
+
+export interface MomentOptions {
+  readonly stages: 1 | 2;
+  readonly keys: number;
+  readonly ringSlots: number;
+  readonly batch: number;
+}
+
+/** A job whose keys have all been seen, most of them in the table, and some changed since. */
+async function loaded(o: MomentOptions): Promise<Fleet> {
+  const { stages, keys, ringSlots, batch } = o;
+  const workload = roundRobinWorkload({ records: keys + 16 * batch, keys, shards: 4, valueBytes: 16 });
+  const fleet = new Fleet({ ...calm, workload, stages, batch, ringSlots });
+  await fleet.create();
+  await fleet.run({ reserve: 4 });
+  const { owners } = await fleet.item();
+  const eager = fleet.environment({ flushBelowSlots: ringSlots });
+  for (const { subtask } of owners) await fleet.invoke({ kind: 'tick', subtask }, eager);
+  await settle(fleet, 2);
+  return fleet;
+}
+
+/** Checkpoints until everything is acknowledged, and the coordinator remembers what it does in a running job. */
+async function settle(fleet: Fleet, checkpoints: number): Promise<void> {
+  for (let i = 0; i < checkpoints; i++) {
+    fleet.pass(60);
+    await fleet.pulse();
+    await fleet.pulse();
+  }
+}
+
+export async function measureCheckpoint(o: MomentOptions & Pick<CheckpointCost, 'where'>): Promise<CheckpointCost> {
+  const fleet = await loaded(o);
+  // One checkpoint like any other goes before, with an event of each shard between the two.
+  for (let round = 0; ; round++) {
+    for (let shard = 0; shard < 4; shard++) await fleet.feed(shard);
+    fleet.pass(60);
+    if (o.where === 'new environment') fleet.forget();
+    const subtasks = new Map<string, Counts>();
+    fleet.onCall = ({ invocation, counts }: Call) => {
+      subtasks.set(invocation.subtask, plus(subtasks.get(invocation.subtask) ?? noCounts, counts));
+    };
+    const before = (await fleet.item()).completed.at(-1)?.checkpoint ?? 0;
+    const coordinator = plus(await fleet.pulse(), await fleet.pulse());
+    fleet.onCall = undefined;
+    const after = (await fleet.item()).completed.at(-1)?.checkpoint ?? 0;
+    if (after !== before + 1) throw new Error(`checkpoint ${before + 1} did not complete in two pulses`);
+    if (round === 1) return { ...o, subtasks: fleet.described(subtasks), coordinator };
+  }
+}
+
+export interface RestoreCost {
+  readonly stages: 1 | 2;
+  readonly keys: number;
+  readonly subtasks: number;
+  /** From the mark until the generation is raised. */
+  readonly counts: Counts;
+  /** Bodies of entries that lie in objects, among what was read. */
+  readonly overflowed: number;
+}
+
+export async function measureRestore(o: MomentOptions): Promise<RestoreCost> {
+  const fleet = await loaded(o);
+  for (let shard = 0; shard < 4; shard++) await fleet.feed(shard);
+  await settle(fleet, 1);
+  for (let shard = 0; shard < 4; shard++) await fleet.feed(shard);
+  const { generation, owners } = await fleet.item();
+  const before = fleet.coordinatorMeter.counts;
+  let raised: Counts | undefined;
+  fleet.service.observers.push((change) => {
+    if (change.kind !== 'item' || change.name !== 'job' || change.was?.change === '' || change.content.change !== '') return;
+    raised ??= fleet.coordinatorMeter.counts;
+  });
+  await startRestore(fleet.coordinatorPorts(), 'latest');
+  for (let pulses = 0; raised === undefined && pulses < 10; pulses++) await fleet.pulse();
+  const item = await fleet.item();
+  if (raised === undefined || item.generation !== generation + 1) throw new Error('the restore did not end');
+  const counts = minus(raised, before);
+  // The put that raised the generation is counted when it has been answered.
+  const put = { ...noCounts, 'item put': { ...noCounts['item put'], requests: 1, items: 1, writeUnits: 1 } };
+  const metadata = 1;
+  return { ...o, subtasks: owners.length, counts: plus(counts, put), overflowed: counts['object get'].requests - metadata };
+}
+
+export function requestsOfRestore({ counts, overflowed, subtasks }: RestoreCost): number {
+  return (requestsOf(counts) - counts['ring page'].requests - overflowed) / subtasks;
+}

@@ -1,0 +1,171 @@
+// steady.ts measures a job that runs: what its units ask for, how large what they write is, and what a record costs in write units when everything
+// is counted, also the part of a materialise that is yet to come.
+
+import { Buffer } from 'node:buffer';
+import { encodeKey } from '../../lib/core/key-codec.ts';
+import { itemAddressOf } from '../../lib/invocation/address.ts';
+import { flushBelowSlots } from '../../lib/invocation/limits.ts';
+import { addressKey } from '../../lib/invocation/request-limits.ts';
+import { readRing } from '../../lib/invocation/ring.ts';
+import { decodeItem } from '../../lib/invocation/versions.ts';
+import { fakePorts } from '../../lib/testing/invocation/index.ts';
+import { type Call, Fleet, type FleetOptions, type Placement } from './fleet.ts';
+import { type Counts, minus, plus, requestsOf } from './meter.ts';
+import { type Workload, zipfWorkload } from './workload.ts';
+
+/** What an object costs, in write units: the price of a put is that of eight. */
+export const unitsOfObject = 8;
+
+export interface Spread {
+  readonly count: number;
+  readonly median: number;
+  readonly p99: number;
+}
+
+export interface Steady {
+  readonly name: string;
+  readonly stages: 1 | 2;
+  readonly batch: number;
+  readonly placement: Placement;
+  readonly records: number;
+  readonly units: Counts;
+  readonly coordinator: Counts;
+  readonly entries: Spread;
+  readonly objects: Spread;
+  readonly versionsPerItem: { readonly mean: number; readonly max: number };
+  readonly tableItems: number;
+  /** Of a source unit in an environment that ran the unit before. */
+  readonly warm: { readonly units: number; readonly others: readonly string[]; readonly cpuMs: Spread };
+  /** Of those, the ones in which a key came that the environment had not seen: they read it, and nothing else. */
+  readonly warmWithNewKeys: { readonly units: number; readonly excessReads: number };
+  readonly unitsPerRecord: { readonly entries: number; readonly objects: number; readonly table: number; readonly other: number };
+}
+
+export function spreadOf(numbers: readonly number[]): Spread {
+  const sorted = [...numbers].sort((a, b) => a - b);
+  const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN;
+  return { count: sorted.length, median: at(0.5), p99: at(0.99) };
+}
+
+export type SteadyOptions = Pick<FleetOptions, 'stages' | 'batch' | 'placement'> & {
+  readonly records: number;
+  readonly ringSlots?: number;
+  readonly keys?: number;
+  readonly secondsPerCheckpoint?: number;
+};
+
+export async function measureSteady(o: SteadyOptions): Promise<Steady> {
+  const { stages, batch, placement, records, ringSlots = 1_024, keys = 10_000, secondsPerCheckpoint = 60 } = o;
+  const workload = zipfWorkload({ records, keys, shards: 4, valueBytes: 100 });
+  const fleet = new Fleet({ workload, stages, batch, placement, environments: 8, ringSlots, secondsPerCheckpoint });
+  await fleet.create();
+  const created = fleet.coordinatorMeter.counts;
+  const warm = new WarmUnits(batch, placement);
+  fleet.onCall = (call) => warm.note(call);
+  await fleet.run();
+  fleet.onCall = undefined;
+  const units = fleet.unitMeter.counts;
+  const coordinator = minus(fleet.coordinatorMeter.counts, created);
+  const [entries, objects] = [spreadOf(fleet.unitMeter.entrySizes), spreadOf(fleet.unitMeter.objectSizes)];
+  const left = await materialiseRest(fleet);
+  checkState(fleet, workload);
+  return {
+    name: `${stages === 1 ? 'one stage' : 'two stages'}, batch ${batch.toLocaleString('en')}, ${placement}`,
+    ...{ stages, batch, placement, units, coordinator, entries, objects, warm: warm.report(), warmWithNewKeys: warm.withNewKeys },
+    records: workload.shards.reduce((sum, { count }) => sum + count, 0),
+    versionsPerItem: versionsPerItem(fleet),
+    tableItems: fleet.service.table.items().length,
+    unitsPerRecord: unitsPerRecord(plus(units, coordinator), left, records),
+  };
+}
+
+/** Source units whose environment had the subtask: what they asked for besides one append, and the CPU time of the full ones. */
+class WarmUnits {
+  readonly #batch: number;
+  readonly #placement: Placement;
+  readonly #others: string[] = [];
+  readonly #cpuMs: number[] = [];
+  #units = 0;
+  withNewKeys = { units: 0, excessReads: 0 };
+
+  constructor(batch: number, placement: Placement) {
+    this.#batch = batch;
+    this.#placement = placement;
+  }
+
+  note({ invocation, counts, cpuMs, isFirst }: Call): void {
+    if (invocation.kind !== 'records' || isFirst || this.#placement === 'random') return;
+    // A materialise, and objects that a large entry needs, have lines of their own.
+    const { append, 'table write': flushed, 'table read': reads } = counts;
+    if (flushed.requests > 0) return;
+    const others = requestsOf(counts) - append.requests - counts['object put'].requests - counts.send.requests;
+    if (reads.requests > 0 && others === reads.requests) {
+      const excess = Math.max(0, reads.requests - Math.ceil(reads.items / 100));
+      this.withNewKeys = { units: this.withNewKeys.units + 1, excessReads: this.withNewKeys.excessReads + excess };
+      return;
+    }
+    this.#units += 1;
+    if (append.requests !== 1 || others !== 0) this.#others.push(`${append.requests} appends, ${others} others`);
+    if (invocation.records.length === this.#batch) this.#cpuMs.push(cpuMs);
+  }
+
+  report(): Steady['warm'] {
+    return { units: this.#units, others: this.#others, cpuMs: spreadOf(this.#cpuMs) };
+  }
+}
+
+/** Moves to the table what is not there yet, to be looked at. @returns write units of it, each as far as its round of the ring has come */
+async function materialiseRest(fleet: Fleet): Promise<number> {
+  const { owners, ringSlots, generation } = await fleet.item();
+  const eager = fleet.environment({ flushBelowSlots: ringSlots });
+  let units = 0;
+  for (const { subtask } of owners) {
+    const view = await readRing(fakePorts(fleet.service).changelog, { generation, subtask }, ringSlots);
+    if (view === undefined || view === 'closed') throw new Error(`subtask ${subtask} has no ring`);
+    const before = fleet.unitMeter.counts;
+    await fleet.invoke({ kind: 'tick', subtask }, eager);
+    const written = minus(fleet.unitMeter.counts, before)['table write'].writeUnits;
+    units += written * Math.min(1, view.above.length / (ringSlots - flushBelowSlots));
+  }
+  return units;
+}
+
+/** What the table holds of each key has to be what its last record said. */
+function checkState(fleet: Fleet, workload: Workload): void {
+  const last = new Map<string, Uint8Array>();
+  for (const shard of workload.shards) {
+    for (let i = 0; i < shard.count; i++) {
+      const { key, value } = shard.at(i);
+      last.set(key, value);
+    }
+  }
+  const items = fleet.service.table.items();
+  if (items.length !== last.size) throw new Error(`the table has ${items.length} items, and ${last.size} keys came`);
+  const stored = new Map(items.map((item) => [addressKey(item.address), item.bytes]));
+  for (const [key, value] of last) {
+    const bytes = stored.get(addressKey(itemAddressOf({ operator: 'last', state: 'last', key: encodeKey(key), sub: '' })));
+    const newest = bytes === undefined ? undefined : decodeItem(bytes)[0]?.value;
+    if (newest === undefined || Buffer.compare(newest.subarray(-value.length), value) !== 0)
+      throw new Error(`the state of ${key} is wrong`);
+  }
+}
+
+function unitsPerRecord(counts: Counts, rest: number, records: number): Steady['unitsPerRecord'] {
+  const { append, 'table write': table, 'object put': objects, ...others } = counts;
+  const other = Object.values(others).reduce((sum, tally) => sum + tally.writeUnits, 0);
+  return {
+    entries: append.writeUnits / records,
+    objects: (objects.requests * unitsOfObject) / records,
+    table: (table.writeUnits + rest) / records,
+    other: other / records,
+  };
+}
+
+export function totalUnitsPerRecord({ entries, objects, table, other }: Steady['unitsPerRecord']): number {
+  return entries + objects + table + other;
+}
+
+function versionsPerItem(fleet: Fleet): Steady['versionsPerItem'] {
+  const counts = fleet.service.table.items().map(({ bytes }) => decodeItem(bytes).length);
+  return { mean: counts.reduce((a, b) => a + b, 0) / Math.max(1, counts.length), max: counts.reduce((a, b) => Math.max(a, b), 0) };
+}
