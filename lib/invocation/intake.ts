@@ -119,7 +119,7 @@ export class Intake {
   }
 
   /** Whether `offer` would take it. */
-  decide(message: ChannelMessage): MessageDecision {
+  decide(message: Omit<ChannelMessage, 'elements'>): MessageDecision {
     return decideMessage({ generation: this.#generation, sequence: this.#sequenceOf(message), message });
   }
 

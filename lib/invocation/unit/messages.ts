@@ -14,7 +14,7 @@ import { Intake, type IntakeTarget, type StoredMessage, type WaitingMessage } fr
 import type { Answer, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
 import type { ChannelMessage } from '../message.ts';
-import { readMessage } from '../message-codec.ts';
+import { decodeMessage, isClaim, readMessage, redeemClaim } from '../message-codec.ts';
 import type { OneByOne } from '../poison/one-by-one.ts';
 import { barrierProposal } from './barrier.ts';
 import { makeRoom } from './commit.ts';
@@ -70,7 +70,7 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
     const admission = await session.admit(isSure || failures.needsProof);
     if (admission.kind === 'refused') return answer(admission.why);
     const { warm } = admission;
-    incoming ??= await Promise.all(messages.map((bytes) => received(bytes, services)));
+    incoming ??= await Promise.all(messages.map((bytes) => received(bytes, warm, services)));
     if (!(await makeRoom(warm))) return answer('ring-full');
     const due = await commitDueBarrier(session, warm);
     if (due === 'lost') tries += 1;
@@ -245,8 +245,14 @@ async function commitBarrier(
   return session.commit(warm, { ...proposal, head: { ...p.head, ...proposal.head, channels } });
 }
 
-async function received(bytes: Uint8Array, services: UnitServices): Promise<Incoming> {
-  return { message: await readMessage(bytes, services.ports.objects), stored: { bytes, object: undefined } };
+/** What was taken before, or is of a generation that has passed, is dropped by its name: the object behind its claim may be gone. */
+async function received(bytes: Uint8Array, warm: WarmSubtask, services: UnitServices): Promise<Incoming> {
+  const stored = { bytes, object: undefined };
+  const message = decodeMessage(bytes);
+  if (!isClaim(message)) return { message, stored };
+  const verdict = intakeOf(warm, services, []).decide(message);
+  if (verdict === 'repeat' || verdict === 'older-generation') return { message: { ...message, elements: [] }, stored };
+  return { message: await redeemClaim(message, services.ports.objects), stored };
 }
 
 /** What waits, in memory. Objects are read once for each list that an entry keeps. */
