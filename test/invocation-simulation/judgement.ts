@@ -43,9 +43,9 @@ function shownBy(sink: string, uid: string, targets: Targets): readonly Row[] {
     case 'append':
       return targets.appended.get(uid) ?? [];
     case 'log': {
-      // The same rows together once more are the same call made again.
+      // The same rows of the same checkpoint once more are the same call made again.
       const lists = targets.logged.get(uid) ?? [];
-      return [...new Map(lists.map((rows) => [JSON.stringify(rows), rows])).values()].flat();
+      return [...new Map(lists.map((list) => [JSON.stringify(list), list.rows])).values()].flat();
     }
     default:
       return targets.visible.get(uid) ?? [];

@@ -58,7 +58,7 @@ const keyForms: readonly KeyForm[] = ['text', 'tuple', 'object', 'number'];
 
 export function randomJob(seed: number): Setting {
   const random = seededRandom(seed).fork('job');
-  const mode: Mode = random.chance(0.9) ? 'EXACTLY_ONCE' : random.pick(['AT_LEAST_ONCE', 'AT_MOST_ONCE']);
+  const mode: Mode = random.chance(0.9) ? 'EXACTLY_ONCE' : random.pick(['AT_LEAST_ONCE', 'AT_LEAST_ONCE']);
   const nodes = new Draw(random, mode).nodes();
   return {
     spec: {
@@ -179,8 +179,8 @@ class Draw {
     return {
       ...a,
       input,
-      // Two ways from one source may overtake each other.
-      isOrdered: a.isOrdered && b.isOrdered && !a.origins.some((o) => b.origins.includes(o)),
+      // Two ways from one source may overtake each other, and so do records that are dealt out.
+      isOrdered: a.isOrdered && b.isOrdered && a.parallelism === b.parallelism && !a.origins.some((o) => b.origins.includes(o)),
       isTimed: a.isTimed && b.isTimed,
       isIdentified,
       rows: a.rows + b.rows,

@@ -28,8 +28,8 @@ export class Targets {
   readonly upserted: Map<string, Map<string, Row>> = new Map();
   /** By uid: rows that were sent to it, with every repetition. */
   readonly appended: Map<string, Row[]> = new Map();
-  /** By uid, then by what was sent together. */
-  readonly logged: Map<string, Row[][]> = new Map();
+  /** By uid: what was sent together, under its checkpoint. */
+  readonly logged: Map<string, { readonly checkpoint: number; readonly rows: readonly Row[] }[]> = new Map();
   readonly violations: string[] = [];
   /** An older checkpoint was restored: what newer ones made visible stays so, and nobody can know of each whether it is. */
   mayAbortCommitted = false;
@@ -101,7 +101,7 @@ export class Targets {
     this.onLogged?.(uid, checkpoint, rows);
     this.#sent.add(`${uid} ${checkpoint}`);
     const lists = this.logged.get(uid) ?? [];
-    lists.push(structuredClone([...rows]));
+    lists.push({ checkpoint, rows: structuredClone(rows) });
     this.logged.set(uid, lists);
   }
 
