@@ -8,13 +8,17 @@ import { systemClock } from '../adapters/embedded/system-clock.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { Command } from './commands.ts';
 import { loadConfiguration } from './configuration.ts';
+import { findInvocationsJob } from './invocations-job.ts';
 import { jobUnknown } from './job-unknown.ts';
 import { pidOfOwner } from './ports.ts';
 
 const lookEveryMs = 50;
 const sayEveryMs = 5_000;
 
-export const cancel: Command = async ({ arguments: given, output }) => {
+export const cancel: Command = async (call) => {
+  const { arguments: given, output } = call;
+  const opened = await findInvocationsJob(call);
+  if (opened !== undefined) return await (await import('./cancel-invocations.ts')).cancelInvocations(call, opened);
   const job = given.positionals[0]!;
   const directory = process.cwd();
   const { settings } = await loadConfiguration({ directory, variables: process.env, set: given.flags.get('set') ?? [] });
@@ -39,7 +43,7 @@ export const cancel: Command = async ({ arguments: given, output }) => {
 
 const stoppedHint = ', which is stopped: it cancels when it is continued, or a new run may take its directory by --take-over';
 
-function askToCancel({ job, pid }: RunEntry): void {
+export function askToCancel({ job, pid }: Pick<RunEntry, 'job' | 'pid'>): void {
   try {
     process.kill(pid, 'SIGTERM');
   } catch (cause) {

@@ -10,12 +10,16 @@ import {
   readMetadata,
 } from '../checkpoint/reading.ts';
 import { type CheckpointPlace, findCheckpointPlace } from './checkpoint-place.ts';
-import type { Command } from './commands.ts';
+import type { Call, Command } from './commands.ts';
+import { findInvocationsJob } from './invocations-job.ts';
 import { bytesText, countText, spanText } from './progress.ts';
 import { tableText } from './table.ts';
+import { timeText } from './time-text.ts';
 
 export const listCheckpoints: Command = async (call) => {
   const { output } = call;
+  const told = await ofInvocations(call, 'tellCheckpoints');
+  if (told !== undefined) return told;
   const summaries = await whileItMoves(async () => summariesAt(await findCheckpointPlace(call)));
   const oldestFirst = [...summaries].reverse();
   if (oldestFirst.length === 0) output.text('no completed checkpoint');
@@ -24,6 +28,17 @@ export const listCheckpoints: Command = async (call) => {
   output.object({ job: oldestFirst.at(-1)?.metadata?.job, state: 'done', checkpoints: oldestFirst.map(summaryFields) });
   return 0;
 };
+
+/** The answer when the call means a job of `--runtime invocations`. */
+async function ofInvocations(call: Call, tell: 'tellCheckpoints' | 'tellCheckpoint'): Promise<number | undefined> {
+  const opened = await findInvocationsJob(call);
+  if (opened === undefined) return undefined;
+  try {
+    return await (await import('./invocation-checkpoints.ts'))[tell](opened, call.output);
+  } finally {
+    opened.close();
+  }
+}
 
 async function summariesAt(place: CheckpointPlace): Promise<readonly CheckpointSummary[]> {
   if (!place.isSingle) return await readCheckpoints(nodeFileSystem, place.path);
@@ -44,6 +59,8 @@ function summaryFields({ checkpoint, path, metadata, bytes, problem }: Checkpoin
 
 export const showCheckpoint: Command = async (call) => {
   const { output } = call;
+  const told = await ofInvocations(call, 'tellCheckpoint');
+  if (told !== undefined) return told;
   const { metadata, directory } = await whileItMoves(async () => {
     const place = await findCheckpointPlace(call);
     return await loadCheckpoint(nodeFileSystem, await checkpointDirectoryOf(nodeFileSystem, place.path));
@@ -139,10 +156,6 @@ function contentText({ keyed, keyGroups, lists, pendingTransactions }: OperatorR
   for (const { name, redistribution, elements } of lists) parts.push(`${name} (${redistribution}, ${counted(elements, 'element')})`);
   if (pendingTransactions > 0) parts.push(`${counted(pendingTransactions, 'transaction')} to commit`);
   return parts.length === 0 ? 'none' : parts.join(', ');
-}
-
-function timeText(ms: number): string {
-  return new Date(ms).toISOString().replace('T', ' ').replace('Z', ' UTC');
 }
 
 /** A run that restarts gives the directory another name; who reads beside it looks again where it is now. */

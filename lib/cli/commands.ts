@@ -59,12 +59,19 @@ const plan: CommandShape = {
   ],
 };
 
-const named = (name: string, positional: string): CommandShape => ({
+const named = (name: string, positional: string, ...own: readonly Flag[]): CommandShape => ({
   name,
   positionals: [positional],
   takesParams: false,
-  flags: [set, ...laterFlags(['stack', 'NAME'], ['endpoint', 'URL'])],
+  flags: [...own, set, ...laterFlags(['stack', 'NAME'], ['endpoint', 'URL'])],
 });
+
+const operatorFlag: Flag = { name: 'operator', value: 'UID', help: 'uid of the operator' };
+const stateFlag: Flag = { name: 'state', value: 'NAME', help: 'name of the state' };
+const keyFlag: Flag = { name: 'key', value: 'JSON', help: 'the key; what is no JSON is text' };
+const transaction: Flag = { name: 'transaction', value: 'NAME', repeats: true, help: 'as `transactions list` names it; may be repeated' };
+const letter: Flag = { name: 'letter', value: 'ID', repeats: true, help: 'as `dead-letters list` names it; may be repeated' };
+const all: Flag = { name: 'all', help: 'all that are listed' };
 
 export const commands: readonly CommandEntry[] = [
   { shape: run, summary: 'runs a job', load: async () => (await import('./run.ts')).run },
@@ -88,17 +95,59 @@ export const commands: readonly CommandEntry[] = [
     summary: 'cancels a running job and waits until it has ended',
     load: async () => (await import('./cancel.ts')).cancel,
   },
+  {
+    shape: named('pause', 'NAME'),
+    summary: 'lets a job of --runtime invocations stand still; its input stays where it is',
+    load: async () => (await import('./pause.ts')).pause,
+  },
+  {
+    shape: named('resume', 'NAME'),
+    summary: 'lets a paused or failed job go on from where it stands',
+    load: async () => (await import('./pause.ts')).resume,
+  },
+  {
+    shape: named('state get', 'NAME', operatorFlag, stateFlag, keyFlag),
+    summary: 'shows the state of one key as it is now',
+    load: async () => (await import('./state.ts')).stateGet,
+  },
+  {
+    shape: named('transactions list', 'NAME'),
+    summary: 'lists what is promised to sinks and not known to be settled',
+    load: async () => (await import('./transactions.ts')).list,
+  },
+  {
+    shape: named('transactions commit', 'NAME', transaction, all),
+    summary: 'makes promised rows visible',
+    load: async () => (await import('./transactions.ts')).commit,
+  },
+  {
+    shape: named('transactions abort', 'NAME', transaction, all),
+    summary: 'gives promised rows up',
+    load: async () => (await import('./transactions.ts')).abort,
+  },
+  {
+    shape: named('dead-letters list', 'NAME'),
+    summary: 'lists records that could not be processed and were parked',
+    load: async () => (await import('./dead-letters.ts')).list,
+  },
+  {
+    shape: named('dead-letters show', 'NAME', letter),
+    summary: 'shows parked records whole, with their errors',
+    load: async () => (await import('./dead-letters.ts')).show,
+  },
+  {
+    shape: named('dead-letters redrive', 'NAME', letter, all),
+    summary: 'processes parked records again, each once',
+    load: async () => (await import('./dead-letters.ts')).redrive,
+  },
 ];
 
 /** Commands of later versions: refused by name instead of being called unknown. */
 export const laterCommands: readonly string[] = [
   'savepoint',
   'stop',
-  'pause',
-  'resume',
-  'state',
-  'dead-letters',
-  'transactions',
+  'state list',
+  'state export',
   'deploy',
   'destroy',
   'status',

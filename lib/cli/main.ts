@@ -29,7 +29,8 @@ function ownWords(words: readonly string[]): readonly string[] {
 async function unknownCommand(words: readonly string[]): Promise<Error> {
   const { nearest } = await import('../core/suggest.ts');
   const word = words[0]!;
-  if (laterCommands.includes(word)) return notAvailableYet(`\`sluice ${word}\``);
+  const later = [words.slice(0, 2).join(' '), word].find((name) => laterCommands.includes(name));
+  if (later !== undefined) return notAvailableYet(`\`sluice ${later}\``);
   const family = commands.filter(({ shape }) => shape.name.startsWith(`${word} `)).map(({ shape }) => `\`sluice ${shape.name}\``);
   if (family.length > 0) return usageError(`\`sluice ${word}\` is one of ${family.join(' and ')}`);
   const meant = nearest(

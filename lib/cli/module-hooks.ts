@@ -3,7 +3,7 @@
 //       in the same modules, or a state descriptor of one would be a stranger to the other.
 //   H2  A TypeScript file whose package says nothing of its module system is an ES module: Node would find that out by itself, after a
 //       first parse that fails and with a warning on every run.
-//   H3  Node's notice that type stripping is young is kept back; every other warning stays.
+//   H3  Node's notices that type stripping and SQLite are young are kept back; every other warning stays.
 import { existsSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { ownModule } from './package.ts';
@@ -13,7 +13,7 @@ let areInstalled = false;
 export function installModuleHooks(): void {
   if (areInstalled) return;
   areInstalled = true;
-  keepBackTypeStrippingNotice();
+  keepBackNotices();
   registerHooks({
     resolve(specifier, context, next) {
       const own = ownModule(specifier);
@@ -53,12 +53,17 @@ function packageTypeAbove(start: URL): unknown {
   }
 }
 
-function keepBackTypeStrippingNotice(): void {
+let areKeptBack = false;
+
+/** Notices that are no news to who runs a job (H3). */
+export function keepBackNotices(): void {
+  if (areKeptBack) return;
+  areKeptBack = true;
   const emit = process.emitWarning.bind(process) as (...given: readonly unknown[]) => void;
   process.emitWarning = (...given: readonly unknown[]): void => {
     const [warning, type] = given;
     const name = typeof type === 'object' && type !== null ? (type as { type?: unknown }).type : type;
-    if (name === 'ExperimentalWarning' && String(warning).startsWith('Type Stripping')) return;
+    if (name === 'ExperimentalWarning' && /^(Type Stripping|SQLite)/.test(String(warning))) return;
     emit(...given);
   };
 }

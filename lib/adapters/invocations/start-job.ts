@@ -2,6 +2,7 @@
 //   S1  No job: it is created. A job that stands in the middle of its work goes on from its changelogs; `--from` goes back to a checkpoint first.
 //   S2  A finished job is not run again: whoever starts a run twice to be sure that it ends gets its output once.
 
+import { resolve } from 'node:path';
 import type { SourceContext, Split } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
@@ -18,6 +19,7 @@ import { nodeFileSystem } from '../embedded/node-file-system.ts';
 import { systemClock } from '../embedded/system-clock.ts';
 import { sourcesOf } from './logged-plan.ts';
 import type { InvocationsRequest } from './run-request.ts';
+import { recordStart } from './tools.ts';
 
 export type Start =
   | { readonly kind: 'run'; readonly item: JobItem; readonly restored: number | undefined }
@@ -37,6 +39,12 @@ export interface StartOptions {
 export async function startJob(o: StartOptions): Promise<Start> {
   const { plan, ports, request, notice } = o;
   const existing = await readJob(ports);
+  await recordStart(ports, {
+    file: resolve(request.workingDirectory, request.file),
+    params: [...request.params],
+    global: request.global,
+    parallelism: request.parallelism,
+  });
   if (existing === undefined) return { kind: 'run', item: await beginJob(o), restored: undefined };
   const item = await createJob(ports, { plan, splits: new Map(), nowMs: systemClock.now() });
   const { from } = request;

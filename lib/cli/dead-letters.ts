@@ -1,0 +1,86 @@
+// `sluice dead-letters list|show|redrive NAME`: records that could not be processed and were parked, whole, in their place.
+import { loadPlan, type OpenedJob, servicesOf } from '../adapters/invocations/tools.ts';
+import { Environment } from '../invocation/unit/environment.ts';
+import { type ListedLetter, listLetters } from '../invocation/unit/look.ts';
+import type { UnitServices } from '../invocation/unit/services.ts';
+import { usageError } from './arguments.ts';
+import type { Call, Command } from './commands.ts';
+import { invocationsJob, voiceOf } from './invocations-job.ts';
+import { loadJob } from './job-file.ts';
+import { jsonText } from './json-text.ts';
+import { tableText } from './table.ts';
+import { timeText } from './time-text.ts';
+
+async function withServices(call: Call, work: (opened: OpenedJob, services: UnitServices) => Promise<number>): Promise<number> {
+  const opened = await invocationsJob(call);
+  try {
+    return await work(opened, servicesOf(opened, await loadPlan(opened, loadJob), voiceOf(call)));
+  } finally {
+    opened.close();
+  }
+}
+
+export const list: Command = (call) =>
+  withServices(call, async ({ job }, services) => {
+    const letters = await listLetters(services);
+    const rows = letters.map(({ id, subtask, letter }) => [id, subtask, letter.operator, timeText(letter.atMs), letter.error.message]);
+    call.output.text(rows.length === 0 ? 'no dead letter' : tableText(['letter', 'subtask', 'operator', 'parked', 'error'], rows));
+    call.output.object({ job, state: 'done', letters: letters.map(fieldsOf) });
+    return 0;
+  });
+
+export const show: Command = (call) =>
+  withServices(call, async ({ job }, services) => {
+    const chosen = chosenOf(call, await listLetters(services), true);
+    for (const { id, subtask, letter } of chosen) {
+      const { operator, error, place, record, generation, n, atMs } = letter;
+      call.output.text(
+        [
+          `letter ${id}`,
+          `  operator  ${operator}`,
+          `  subtask   ${subtask}, entry ${n} of generation ${generation}`,
+          `  place     ${place}, record ${record}`,
+          `  parked    ${timeText(atMs)}`,
+          `  error     ${error.code}: ${error.message}`,
+          `  record    ${jsonText(letter.batch.values[0])}`,
+        ].join('\n'),
+      );
+    }
+    call.output.object({ job, state: 'done', letters: chosen.map(fieldsOf) });
+    return 0;
+  });
+
+export const redrive: Command = (call) =>
+  withServices(call, async ({ job }, services) => {
+    const environment = new Environment(services);
+    const results: Readonly<Record<string, unknown>>[] = [];
+    for (const { id, subtask } of chosenOf(call, await listLetters(services), false)) {
+      const answer = await environment.invoke({ kind: 'redrive', subtask, letter: id });
+      const outcome = answer.kind === 'done' ? 'redriven' : `refused (${answer.why})`;
+      call.output.text(`${id}: ${outcome}`);
+      results.push({ letter: id, outcome: answer.kind === 'done' ? 'redriven' : answer.why });
+    }
+    const isDone = results.every(({ outcome }) => outcome === 'redriven');
+    call.output.object({ job, state: isDone ? 'done' : 'refused', letters: results });
+    return isDone ? 0 : 1;
+  });
+
+/** @param isAllMeant  without a choice all of them */
+function chosenOf({ arguments: given, shape }: Call, letters: readonly ListedLetter[], isAllMeant: boolean): readonly ListedLetter[] {
+  const ids = given.flags.get('letter') ?? [];
+  if (ids.length > 0 && given.flags.has('all')) throw usageError('--letter and --all are given both');
+  if (ids.length === 0 && !isAllMeant && !given.flags.has('all'))
+    throw usageError(`\`sluice ${shape.name}\` needs --letter, once for each, or --all`);
+  return ids.length === 0 ? letters : ids.map((id) => findOne(letters, id));
+}
+
+function findOne(letters: readonly ListedLetter[], id: string): ListedLetter {
+  const found = letters.find((letter) => letter.id === id);
+  if (found !== undefined) return found;
+  throw usageError(`there is no dead letter '${id}'`, { letter: id });
+}
+
+function fieldsOf({ id, subtask, letter }: ListedLetter): Readonly<Record<string, unknown>> {
+  const { operator, error, place, record, generation, n, atMs, isExcerpt, batch } = letter;
+  return { letter: id, subtask, operator, error, place, record, generation, n, parkedMs: atMs, isExcerpt, value: batch.values[0] };
+}

@@ -1,0 +1,76 @@
+// `sluice transactions list|commit|abort NAME`: what is promised to the targets of sinks and not known to be settled, and settling it by hand.
+import { itemOf, loadPlan, type OpenedJob, ownerOf, settlerOf } from '../adapters/invocations/tools.ts';
+import { SluiceError } from '../core/errors.ts';
+import { type ListedTransaction, listTransactions } from '../invocation/sinks/list-transactions.ts';
+import { usageError } from './arguments.ts';
+import type { Call, Command } from './commands.ts';
+import { invocationsJob, voiceOf } from './invocations-job.ts';
+import { loadJob } from './job-file.ts';
+import { countText } from './progress.ts';
+import { tableText } from './table.ts';
+
+const head = ['transaction', 'sink', 'subtask', 'checkpoint', 'rows', 'state'];
+
+export const list: Command = async (call) => {
+  const opened = await invocationsJob(call);
+  try {
+    const listed = await listTransactions(opened.ports, await itemOf(opened));
+    call.output.text(listed.length === 0 ? 'no transaction is pending' : tableText(head, listed.map(rowOf), [3, 4]));
+    call.output.object({ job: opened.job, state: 'done', transactions: listed.map(fieldsOf) });
+    return 0;
+  } finally {
+    opened.close();
+  }
+};
+
+function rowOf({ name, sink, subtask, checkpoint, rows, state }: ListedTransaction): readonly string[] {
+  return [name, sink, subtask, String(checkpoint), rows === undefined ? 'gone' : countText(rows), state];
+}
+
+function fieldsOf({ name, sink, subtask, checkpoint, rows, state }: ListedTransaction): Readonly<Record<string, unknown>> {
+  return { transaction: name, sink, subtask, checkpoint, rows, state };
+}
+
+export const commit: Command = (call) => settle(call, 'commit');
+export const abort: Command = (call) => settle(call, 'abort');
+
+async function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
+  const { output, arguments: given } = call;
+  const names = given.flags.get('transaction') ?? [];
+  if ((names.length === 0) !== given.flags.has('all'))
+    throw usageError(`\`sluice ${call.shape.name}\` needs --transaction, once for each, or --all`);
+  const opened = await invocationsJob(call);
+  try {
+    await refuseWhileItWorks(opened);
+    const listed = await listTransactions(opened.ports, await itemOf(opened));
+    const wanted = names.length === 0 ? listed : names.map((name) => findOne(listed, name));
+    const settler = settlerOf(opened, await loadPlan(opened, loadJob), voiceOf(call));
+    for (const { transaction, name } of wanted) {
+      await settler[how](transaction);
+      output.text(`${name} is ${how === 'commit' ? 'committed' : 'aborted'}`);
+    }
+    output.object({ job: opened.job, state: 'done', transactions: wanted.map(({ name }) => name), settled: how });
+    return 0;
+  } finally {
+    opened.close();
+  }
+}
+
+function findOne(listed: readonly ListedTransaction[], name: string): ListedTransaction {
+  const found = listed.find((one) => one.name === name);
+  if (found !== undefined) return found;
+  throw usageError(`no transaction '${name}' is pending`, { transaction: name });
+}
+
+/** A job that works settles its transactions itself, and would be stuck with one that was decided the other way. */
+async function refuseWhileItWorks(opened: OpenedJob): Promise<void> {
+  const { status } = await itemOf(opened);
+  const owner = await ownerOf(opened);
+  if (owner === undefined || status === 'paused') return;
+  throw new SluiceError('JOB_NOT_IN_STATE', {
+    message: `${opened.job} is ${status}, by ${owner}, and settles its transactions itself`,
+    next: 'fix-the-command',
+    advice: `pause it first: \`sluice pause ${opened.job}\``,
+    job: opened.job,
+  });
+}
