@@ -8,7 +8,7 @@
 //       message. What stands before a counted record is over, too.
 //   N6  Whoever drives the intake takes nothing while a barrier is due: its entry comes first, after the entry of what was taken before it.
 
-import { noWatermark, partOfBatch, type RecordBatch } from '../core/batch.ts';
+import { partOfBatch, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { Exchange } from '../graph/plan.ts';
 import { WatermarkValve } from '../runtime/watermarks.ts';
@@ -108,11 +108,6 @@ export class Intake {
     return completeBarrier(this.#channels, this.#isAligned);
   }
 
-  /** Highest barrier awaited, 0: none; what a tick asks the job item about. */
-  get awaitedBarrier(): number {
-    return topBarrier(this.#channels);
-  }
-
   /** A message that waited and may go on: its unit is not over, so the message that set it free may not be acknowledged yet. */
   get hasReleasable(): boolean {
     return this.releasable !== undefined;
@@ -125,7 +120,7 @@ export class Intake {
 
   /** Every channel has ended and nothing waits: the subtask's own end is due. */
   get hasEnded(): boolean {
-    return this.#channels.every(({ hasEnded }) => hasEnded) && this.#waiting.length === 0 && this.awaitedBarrier === 0;
+    return this.#channels.every(({ hasEnded }) => hasEnded) && this.#waiting.length === 0 && topBarrier(this.#channels) === 0;
   }
 
   /** @returns `held`: it waits behind a barrier and is taken; `cut`: a part of it is, or nothing; what else is not `consumed` changes nothing */
@@ -353,17 +348,4 @@ function recordName({ sequence }: Pick<ChannelMessage, 'sequence'>, n: number): 
 
 function recordsIn({ elements }: ChannelMessage): number {
   return elements.reduce((sum, element) => sum + (element.kind === 'records' ? element.batch.count : 0), 0);
-}
-
-/** Channels of a new subtask: one for each sender. */
-export function freshChannels(senders: readonly { readonly exchange: number; readonly sender: string }[]): readonly ChannelProgress[] {
-  return senders.map(({ exchange, sender }) => ({
-    sender,
-    exchange,
-    sequence: 0,
-    barrier: 0,
-    hasEnded: false,
-    watermark: noWatermark,
-    isIdle: false,
-  }));
 }

@@ -83,22 +83,6 @@ export function sentName({ exchange, target }: Destination): string {
   return `${exchange}/${target}`;
 }
 
-/** Senders of a subtask's input channels, in order of exchange and index. */
-export function sendersTo(
-  plan: Plan,
-  owner: Owner,
-  owners: readonly Owner[],
-): readonly { readonly exchange: number; readonly sender: string }[] {
-  const stage = plan.stages[owner.stage] as Stage;
-  return stage.inputs.flatMap((exchange) => {
-    const from = plan.stages[exchange.fromStage] as Stage;
-    return owners
-      .filter((sender) => sender.stage === from.id)
-      .filter(({ index }) => reachableTargets(exchange, index, from.parallelism, stage.parallelism).includes(owner.index))
-      .map(({ subtask }) => ({ exchange: exchange.id, sender: subtask }));
-  });
-}
-
 function destinationsOf(plan: Plan, owner: Owner, owners: readonly Owner[]): readonly ReadonlyMap<number, Destination>[] {
   const from = plan.stages[owner.stage] as Stage;
   return from.outlets.map((exchange) => {

@@ -7,7 +7,7 @@
 
 import type { SplitPosition } from '../api/source.ts';
 import type { WatermarkStrategy } from '../api/watermark.ts';
-import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
+import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
 import { consecutiveOrigins } from '../core/origins.ts';
 import { WatermarkGenerator } from '../operators/watermark-generator.ts';
 import { isWatermarkDue, malformedOrigin, sourceWatermark } from '../runtime/source-progress.ts';
@@ -182,11 +182,6 @@ function placeOf(uid: string, { split }: Pick<SplitProgress, 'split'>): string {
 /** The subtask's splits have to be read on to where its sealed parents were, before its event source goes on. */
 export function isReplayDue(split: Pick<SplitProgress, 'position' | 'replayUntil' | 'hasEnded'>): boolean {
   return !split.hasEnded && indexOf(split) < split.replayUntil;
-}
-
-/** Splits of a new subtask. */
-export function freshSplitProgress(ordinal: number, split: SplitProgress['split']): SplitProgress {
-  return { ordinal, split, position: undefined, hasEnded: false, largest: noWatermark, malformed: 0, replayUntil: 0 };
 }
 
 function indexOf({ position }: Pick<SplitProgress, 'position'>): number {

@@ -48,7 +48,7 @@ export function initialHead(p: InitialHead): EntryHead {
   };
 }
 
-function unreadSplit(ordinal: number, split: Split): SplitProgress {
+export function unreadSplit(ordinal: number, split: Split): SplitProgress {
   return { ordinal, split, position: undefined, hasEnded: false, largest: noWatermark, malformed: 0, replayUntil: 0 };
 }
 

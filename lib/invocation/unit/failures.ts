@@ -131,11 +131,6 @@ export class Failures {
     return { attempts, letters, hasNews: letters.length > 0 || !isSame(attempts, this.#before) };
   }
 
-  /** The run stopped before a record that will be tried again. */
-  get hasStopped(): boolean {
-    return this.#stop !== undefined;
-  }
-
   /** F2. */
   #lastOne(run: OneByOne, error: unknown): RecordName | undefined {
     const { length } = run.processed;

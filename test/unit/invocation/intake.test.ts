@@ -1,14 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { finalWatermark, noWatermark, type RecordBatch } from '../../../lib/core/batch.ts';
 import type { Exchange } from '../../../lib/graph/plan.ts';
-import {
-  decideMessage,
-  freshChannels,
-  Intake,
-  type IntakeHead,
-  type IntakeTarget,
-  type WaitingMessage,
-} from '../../../lib/invocation/intake.ts';
+import { unusedChannel } from '../../../lib/invocation/coordinator/initial-head.ts';
+import { decideMessage, Intake, type IntakeHead, type IntakeTarget, type WaitingMessage } from '../../../lib/invocation/intake.ts';
 import type { ChannelElement, ChannelMessage } from '../../../lib/invocation/message.ts';
 
 const inputs: readonly Exchange[] = [
@@ -34,7 +28,7 @@ function message(sender: string, sequence: number, ...elements: readonly Channel
 }
 
 function headOf(senders: readonly string[], changes: Partial<IntakeHead> = {}): IntakeHead {
-  const channels = freshChannels(senders.map((sender) => ({ exchange: 3, sender })));
+  const channels = senders.map((sender) => unusedChannel(sender, 3));
   return { generation: 2, kind: 'init', epoch: 5, channels, abortedThrough: 0, watermark: noWatermark, ...changes };
 }
 
@@ -108,13 +102,13 @@ describe('records', () => {
   });
 
   test('of the second input are told so', () => {
-    const t = new Taken(headOf([], { channels: freshChannels([{ exchange: 4, sender: 'a' }]) }));
+    const t = new Taken(headOf([], { channels: [unusedChannel('a', 4)] }));
     t.offer({ ...message('a', 1, records('x')), exchange: 4 });
     expect(t.log).toEqual([['x', 'second input', '1/0']]);
   });
 
   test('of an exchange that leads elsewhere are an error', () => {
-    const t = new Taken(headOf([], { channels: freshChannels([{ exchange: 9, sender: 'a' }]) }));
+    const t = new Taken(headOf([], { channels: [unusedChannel('a', 9)] }));
     expect(() => t.offer({ ...message('a', 1, records('x')), exchange: 9 })).toThrow(/exchange 9/);
   });
 
@@ -187,7 +181,7 @@ describe('an alignment', () => {
   test('L2: is given up when it is known to be aborted, and its late barriers are passed over', () => {
     const t = new Taken(headOf(['a', 'b']));
     t.offer(message('a', 1, barrier(6)), message('a', 2, records('a2')));
-    expect(t.intake.awaitedBarrier).toBe(6);
+    expect(t.channel('a')).toMatchObject({ barrier: 6 });
     t.intake.giveUp(6);
     t.release();
     expect(t.offer(message('b', 1, barrier(6)), message('b', 2, records('b2')))).toEqual(['consumed', 'consumed']);
@@ -207,7 +201,7 @@ describe('an alignment', () => {
   test('L1: passes over a barrier behind the epoch', () => {
     const t = new Taken(headOf(['a', 'b'], { kind: 'barrier', epoch: 6 }));
     expect(t.offer(message('a', 1, barrier(6)), message('a', 2, records('a2')))).toEqual(['consumed', 'consumed']);
-    expect(t.intake.awaitedBarrier).toBe(0);
+    expect(t.channel('a')).toMatchObject({ barrier: 0 });
   });
 
   test('L3: counts an ended channel', () => {
@@ -269,7 +263,7 @@ describe('N5: a message that is cut', () => {
 
   test('among those that wait keeps its place before the later ones of its channel', () => {
     const waiting = waits(message('a', 2, records('x', 'y')), message('a', 3, records('z')));
-    const channels = freshChannels([{ exchange: 3, sender: 'a' }]).map((channel) => ({ ...channel, sequence: 3 }));
+    const channels = [unusedChannel('a', 3)].map((channel) => ({ ...channel, sequence: 3 }));
     const t = new Taken(headOf([], { channels }), waiting);
     expect(t.intake.pending([])).toEqual({ first: { place: '3/a', record: '2/0' }, count: 3 });
     t.cut = '2/1';

@@ -5,7 +5,7 @@ import type { CommittedMessage } from '../../../lib/invocation/entry.ts';
 import type { Owner } from '../../../lib/invocation/job-item.ts';
 import type { ChannelMessage } from '../../../lib/invocation/message.ts';
 import { decodeMessage } from '../../../lib/invocation/message-codec.ts';
-import { Outbox, sendersTo } from '../../../lib/invocation/outbox.ts';
+import { Outbox } from '../../../lib/invocation/outbox.ts';
 
 const hash: Exchange = {
   id: 3,
@@ -88,13 +88,4 @@ describe('what a unit sends', () => {
       ['4/2-1', 2, 'successors'],
     ]);
   });
-});
-
-test('a subtask has a channel from each sender that can reach it', () => {
-  expect(sendersTo(plan, owner(1, 0), owners)).toEqual([
-    { exchange: 3, sender: '0-0' },
-    { exchange: 3, sender: '0-1' },
-  ]);
-  expect(sendersTo(plan, owner(2, 1), owners)).toEqual([{ exchange: 4, sender: '0-1' }]);
-  expect(sendersTo(plan, owner(0, 0), owners)).toEqual([]);
 });

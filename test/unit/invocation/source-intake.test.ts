@@ -3,16 +3,11 @@ import { indexedSource } from '../../../lib/api/indexed-source.ts';
 import type { SourceContext, SplitReader } from '../../../lib/api/source.ts';
 import { WatermarkStrategy } from '../../../lib/api/watermark.ts';
 import { batchRecordsMax, noWatermark } from '../../../lib/core/batch.ts';
+import { unreadSplit } from '../../../lib/invocation/coordinator/initial-head.ts';
 import type { SplitProgress } from '../../../lib/invocation/entry.ts';
 import { pollRecords, readRecords } from '../../../lib/invocation/event-records.ts';
 import type { EventRecord } from '../../../lib/invocation/invocation.ts';
-import {
-  freshSplitProgress,
-  isReplayDue,
-  SourceIntake,
-  type SourceIntakeOptions,
-  type SourceTarget,
-} from '../../../lib/invocation/source-intake.ts';
+import { isReplayDue, SourceIntake, type SourceIntakeOptions, type SourceTarget } from '../../../lib/invocation/source-intake.ts';
 
 const monotonous = WatermarkStrategy.forMonotonousTimestamps<unknown>().withTimestamps((value) => value as number);
 
@@ -24,7 +19,7 @@ function good(from: number, to: number): readonly EventRecord[] {
 const bad = (nth: number, index: number): EventRecord => ({ value: `bad ${nth}`, side: 'malformed', nth, after: { index, at: index } });
 
 const at = (index: number, changes: Partial<SplitProgress> = {}): SplitProgress => ({
-  ...freshSplitProgress(0, { id: 'all' }),
+  ...unreadSplit(0, { id: 'all' }),
   position: index === 0 ? undefined : { index, at: index },
   ...changes,
 });

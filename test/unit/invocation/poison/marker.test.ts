@@ -47,7 +47,7 @@ describe('what is run', () => {
   test('M5: narrows down to one killer in few deaths', () => {
     let marker: Marker | undefined;
     let deaths = 0;
-    for (let done = false; !done; ) {
+    for (let done = false; !done && deaths < 50; ) {
       const decision = decideGuard(marker, { ...now, count: 1000 }, 3);
       done = decision.isParked;
       marker = decision.marker;
