@@ -96,7 +96,8 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
       isSure = true;
       continue;
     }
-    if (!intake.hasChanged && !ran.value.hasFired && !outcome.hasNews) {
+    // The last channel may end under a barrier that it completes: then the end is all that is left behind the barrier entry.
+    if (!intake.hasChanged && !ran.value.hasFired && !ran.value.hasEnded && !outcome.hasNews) {
       warm.state.abandonUnit();
       count += taken;
       return count === messages.length ? done : answer(stop === 'failed' ? 'record-failed' : 'gap');
