@@ -14,7 +14,7 @@ import type { PulseRun } from './pulse-run.ts';
 /** @returns the checkpoint that this call began */
 export async function beginIfDue(run: PulseRun): Promise<OpenCheckpoint | undefined> {
   const { item } = run;
-  if (run.isMoveDue) return undefined;
+  if (item.owners.length === 0) return undefined;
   const trigger = await dueTrigger(run);
   if (trigger === undefined) return undefined;
   const seen = { begun: item.begun, generation: item.generation };

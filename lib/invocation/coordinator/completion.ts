@@ -3,14 +3,17 @@
 //   C2  What is no longer open does not complete, whatever arrives: a restore voids everything that was open, by its mark.
 //   C3  Completing ends every open checkpoint below. An abort only takes its own off the list; subtasks learn of it from the item.
 
+import type { Split } from '../../api/source.ts';
 import { decideCompletion } from '../../checkpoint/decide/completion.ts';
 import { decideFailure } from '../../checkpoint/decide/failure.ts';
 import { decideSubsumption } from '../../checkpoint/decide/retention.ts';
 import { decideTimeout } from '../../checkpoint/decide/timeout.ts';
-import type { CompletedCheckpoint, JobItem, OpenCheckpoint, SubtaskHandle } from '../job-item.ts';
+import type { EntryHead } from '../entry.ts';
+import type { CompletedCheckpoint, JobItem, OpenCheckpoint, Owner, SubtaskHandle } from '../job-item.ts';
 import { acknowledgementName } from '../job-item.ts';
 import { decodeHandle, encodeHandles } from '../job-item-codec.ts';
 import { headsOf, metadataName, transactionsOf } from './checkpoint-objects.ts';
+import { splitOwner } from './owners.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { newestCompletedOf } from './read-job.ts';
 
@@ -57,7 +60,7 @@ async function complete(run: PulseRun, open: OpenCheckpoint, handles: readonly S
     completedMs,
     // What every subtask took part in with its end is the last one, whatever it was begun for.
     trigger: heads.every(({ hasEnded }) => hasEnded) ? 'final' : 'periodic',
-    owners: run.item.owners.filter(({ subtask }) => open.owners.includes(subtask)),
+    owners: open.owners.map((subtask) => ownerAt(run, subtask, heads)),
     metadata,
     bytes: bytes.length,
   };
@@ -67,6 +70,14 @@ async function complete(run: PulseRun, open: OpenCheckpoint, handles: readonly S
   if (!item.completed.some((c) => c.checkpoint === open.checkpoint)) return;
   run.handles.set(open.checkpoint, handles);
   run.tell({ kind: 'checkpoint-completed', checkpoint: open.checkpoint, durationMs: completedMs - open.begunMs, bytes: bytes.length });
+}
+
+/** Who took part: an owner of today, or one whose split has given way since; of that one its handle says what it was. */
+function ownerAt(run: PulseRun, subtask: string, heads: readonly EntryHead[]): Owner {
+  const owner = run.item.owners.find((o) => o.subtask === subtask);
+  if (owner !== undefined) return owner;
+  const { ordinal, split } = heads.find((head) => head.subtask === subtask)!.splits[0]!;
+  return splitOwner(Number.parseInt(subtask, 10), ordinal, split as Split);
 }
 
 /** Pure: the item with the checkpoint completed, or the same one when it may not be. */

@@ -1,7 +1,7 @@
 // A new job: its item, and the ring of each subtask.
 //   N1  The item is first, and says that owners are about to come: rings are created against it, like those of any other change of owners.
 //   N2  The splits of sources are written down before anything names them. Whoever goes on where a creation was cut off takes those.
-//   N3  Nobody owns anything until all rings are there.
+//   N3  Splits that may give way to others get their names first, in the order of their ordinals. Nobody owns anything until all rings are there.
 
 import type { Split } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
@@ -12,8 +12,9 @@ import { type JobItem, jobItemName } from '../job-item.ts';
 import { encodeJobItem } from '../job-item-codec.ts';
 import { ringSlotsDefault, ringSlotsMin } from '../limits.ts';
 import type { InvocationPorts } from '../ports.ts';
+import { registered } from './changes.ts';
 import { initialHead } from './initial-head.ts';
-import { ownersOf } from './owners.ts';
+import { ownersOf, sourceOf } from './owners.ts';
 import { changeJob, changeOf, readExistingJob, readJob } from './read-job.ts';
 import { createRing, listedRings } from './ring-creation.ts';
 
@@ -58,6 +59,8 @@ export async function finishCreation(ports: InvocationPorts, item: JobItem, plan
   const { moving } = item;
   if (moving !== undefined && splits !== undefined) {
     const change = changeOf(item);
+    for (const stage of plan.stages)
+      if (sourceOf(stage)?.evolution !== undefined) await registered(ports, stage.id, splits.get(stage.id) ?? []);
     for (const owner of moving.children) {
       const head = initialHead({
         owner,

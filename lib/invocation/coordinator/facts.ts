@@ -2,15 +2,21 @@
 
 import type { EntryHead } from '../entry.ts';
 import { unpackHead } from '../entry-codec.ts';
+import type { SubtaskHandle } from '../job-item.ts';
 import type { RingAddress } from '../ports.ts';
 import { readNewer, readRing, slotOf } from '../ring.ts';
 import { handlesOf } from './notify.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { ringName } from './ring-creation.ts';
 
-/** What one environment remembers of rings from pulse to pulse, so that a newest entry costs one read and not a whole ring. */
+/** What one environment remembers from pulse to pulse. Begins as empty maps; pulses fill it, and it saves requests, nothing else. */
 export interface PulseMemory {
+  /** Newest heads by ring: the next one costs one read and not a whole ring. */
   readonly heads: Map<string, EntryHead>;
+  /** Handles of retained checkpoints. */
+  handles?: Map<number, readonly SubtaskHandle[]>;
+  /** The last clean-up came to its end, so that the next one can name what there is to remove. */
+  isSwept?: boolean;
 }
 
 /** The newest head of a ring; `undefined`: there is no such ring, or it is closed. */
@@ -43,7 +49,8 @@ export async function hasNews(run: PulseRun): Promise<boolean> {
   const handles = newest?.generation === item.generation ? await handlesOf(run, newest) : [];
   const known = new Map(handles.map(({ subtask, n }) => [subtask, n]));
   for (const { subtask } of item.owners) {
-    if (newest?.generation === item.generation && !known.has(subtask)) return true; // its owner is new
+    // A change of owners is news: without a checkpoint behind it, a restore would go back to before it.
+    if (newest === undefined ? item.until.length > 0 : !newest.owners.some((o) => o.subtask === subtask)) return true;
     // A ring that the checkpoint does not know is new itself, unless it holds nothing but its first entry.
     const after = known.get(subtask) ?? 0;
     const next = await options.ports.changelog.get({ ring: run.ring(subtask), slot: slotOf(after + 1, item.ringSlots) });

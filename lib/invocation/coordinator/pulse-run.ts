@@ -13,19 +13,22 @@ export class PulseRun {
   readonly options: PulseOptions;
   readonly settings: CheckpointsOfPlan;
   readonly concurrency: number;
-  /** Handles of completed checkpoints that this pulse has had in hand. */
-  readonly handles: Map<number, readonly SubtaskHandle[]> = new Map();
+  /** Handles of completed checkpoints that this environment has had in hand. */
+  readonly handles: Map<number, readonly SubtaskHandle[]>;
+  /** The job item at the beginning of the pulse. */
+  readonly before: JobItem;
   /** Something ended in this pulse, so there may be something to clean up. */
   hasEnded = false;
   /** A checkpoint was aborted in this pulse: who waits for its barriers should look. */
   hasAborted = false;
-  /** Owners are about to change: no checkpoint begins, so that none is open when they do. */
-  isMoveDue = false;
   #job: ReadJob;
 
   constructor(options: PulseOptions, job: ReadJob) {
     this.options = options;
     this.#job = job;
+    this.before = job.item;
+    this.handles = options.memory?.handles ?? new Map();
+    if (options.memory !== undefined) options.memory.handles = this.handles;
     const { checkpoints } = options.plan.settings;
     this.settings = { ...settingsWhenOff, intervalMs: undefined, ...checkpoints };
     this.concurrency = options.concurrency ?? concurrencyDefault;

@@ -3,6 +3,7 @@
 //   T1  Dropping repeats needs no look at the changelog; saying that a replay is due, or that something is missing, does.
 //   T2  The end of the last split ends the subtask: event time ends, what is due fires, and the end goes on to everyone, in one entry.
 //   T3  Under AT_MOST_ONCE the position is committed before anything runs: a crash in between loses records, and repeats none.
+//   T4  Of a subtask that has given way to others, what is known to be read is done (departed.ts).
 
 import { batchRecordsMax, finalWatermark } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
@@ -15,6 +16,7 @@ import { appendTriesMax } from '../limits.ts';
 import type { OneByOne } from '../poison/one-by-one.ts';
 import { SourceIntake, type SourceTarget, type SplitEvent, type Taken } from '../source-intake.ts';
 import { makeRoom } from './commit.ts';
+import { isReadForGood } from './departed.ts';
 import { type Failures, failuresOf, tryRun, withLetters } from './failing-run.ts';
 import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
@@ -55,7 +57,8 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
   let promised: EntryHead | undefined; // under AT_MOST_ONCE: the head before the event's position was committed
   for (let tries = 0; tries < appendTriesMax; ) {
     const admission = await session.admit(isSure || failures.needsProof);
-    if (admission.kind === 'refused') return refuse(admission.why);
+    if (admission.kind === 'refused')
+      return admission.why === 'not-an-owner' && (await isReadForGood(event, services)) ? done : refuse(admission.why);
     const { warm } = admission;
     if (!(await makeRoom(warm))) return refuse('ring-full');
     if (services.mode === 'AT_MOST_ONCE' && promised === undefined) {

@@ -1,78 +1,86 @@
 import { describe, expect, test } from 'vitest';
 import { itemAddressOf } from '../../../../lib/invocation/address.ts';
 import { dealtOut } from '../../../../lib/invocation/coordinator/adoption.ts';
+import type { DueChange } from '../../../../lib/invocation/coordinator/changes.ts';
+import { readHandles } from '../../../../lib/invocation/coordinator/checkpoint-objects.ts';
 import { requestPause, requestResume } from '../../../../lib/invocation/coordinator/job-life.ts';
-import { type Reshard, withMoving } from '../../../../lib/invocation/coordinator/move.ts';
-import type { PulseOptions } from '../../../../lib/invocation/coordinator/pulse.ts';
+import { withMoving } from '../../../../lib/invocation/coordinator/move.ts';
+import { splitOwner } from '../../../../lib/invocation/coordinator/owners.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
 import { emptyBody } from '../../../../lib/invocation/entry.ts';
-import { unpackEntry } from '../../../../lib/invocation/entry-codec.ts';
+import { decodeHead, unpackEntry } from '../../../../lib/invocation/entry-codec.ts';
+import { acknowledgementName } from '../../../../lib/invocation/job-item.ts';
+import { decodeHandle } from '../../../../lib/invocation/job-item-codec.ts';
 import { decodeMessage } from '../../../../lib/invocation/message-codec.ts';
 import { createBaseOf, createSubtaskState } from '../../../../lib/invocation/state/subtask-state.ts';
 import { decodeItem } from '../../../../lib/invocation/versions.ts';
-import { ScriptedJob, transaction } from './support/scripted-job.ts';
+import { ScriptedEvolution, ScriptedJob, type ScriptOptions, transaction } from './support/scripted-job.ts';
 
-const child = (ordinal: number): Reshard['children'][number] => ({
-  owner: { subtask: `0-s${ordinal}`, stage: 0, index: 0, splits: [ordinal] },
-  split: { id: `child ${ordinal}` },
-});
-/** Split a, read by 0-0, ends at 5; two go on in its place. */
-const splitting: Partial<PulseOptions> = { reshards: [{ parents: [{ subtask: '0-0', end: 5 }], children: [child(2), child(3)] }] };
-const merging: Partial<PulseOptions> = {
-  reshards: [
-    {
-      parents: [
-        { subtask: '0-0', end: 5 },
-        { subtask: '0-1', end: 3 },
-      ],
-      children: [child(2)],
-    },
-  ],
-};
 const address = { operator: 'out', state: 's', key: 'k', sub: '' };
 
-async function atEnd(job = new ScriptedJob({ checkpoints: { numRetained: 2 } })): Promise<ScriptedJob> {
+interface Evolving {
+  readonly job: ScriptedJob;
+  readonly source: ScriptedEvolution;
+}
+
+async function evolving(more: ScriptOptions = {}): Promise<Evolving> {
+  const source = new ScriptedEvolution();
+  const job = new ScriptedJob({ checkpoints: { numRetained: 2 }, ...more, evolution: source });
   await job.create();
+  return { job, source };
+}
+
+/** Split a, read by 0-s0, ends at 5; two go on in its place. */
+const split = (source: ScriptedEvolution): void => source.close({ a: 5 }, { id: 'c' }, { id: 'd' });
+/** And b, read by 0-s1, at 3; one goes on in the place of both. */
+const merge = (source: ScriptedEvolution): void => source.close({ a: 5, b: 3 }, { id: 'c' });
+
+/** Both have read to where they end, when they end. */
+async function atEnd(close: (source: ScriptedEvolution) => void = split): Promise<ScriptedJob> {
+  const { job, source } = await evolving();
   await job.checkpoint(); // so that the rings of the parents are needed when they own nothing any more
-  await job.read('0-0', 5, { watermark: 50, sent: [['0/1-0', 4]] });
-  await job.read('0-1', 3, { watermark: 40 });
+  await job.read('0-s0', 5, { watermark: 50, sent: [['0/1-0', 4]] });
+  await job.read('0-s1', 3, { watermark: 40 });
+  close(source);
   return job;
 }
+
+const splitChange: DueChange = { parents: ['0-s0'], children: [2, 3].map((ordinal) => splitOwner(0, ordinal, {})) };
 
 const ownersOf = async (job: ScriptedJob): Promise<readonly string[]> => (await job.item()).owners.map((o) => o.subtask);
 
 describe('a change of owners', () => {
   test('does not begin before the parents have read to their ends', async () => {
-    const job = new ScriptedJob();
-    await job.create();
-    await job.read('0-0', 4);
-    await job.pulse(splitting);
-    expect(await job.item()).toMatchObject({ moving: undefined, rings: ['0/0-0', '0/0-1', '0/1-0'] });
+    const { job, source } = await evolving();
+    await job.read('0-s0', 4);
+    split(source);
+    await job.pulse();
+    expect(await job.item()).toMatchObject({ moving: undefined, rings: ['0/0-s0', '0/0-s1', '0/1-0'] });
   });
 
   test('seals the parent, and puts children in its place that number above it', async () => {
     const job = await atEnd();
-    await job.pulse(splitting);
-    expect(await job.head('0-0')).toMatchObject({ kind: 'seal', n: 4, writer: 'move', sent: [['0/1-0', 5]] });
-    expect(await ownersOf(job)).toEqual(['0-1', '1-0', '0-s2', '0-s3']);
+    await job.pulse();
+    expect(await job.head('0-s0')).toMatchObject({ kind: 'seal', n: 4, writer: 'move', sent: [['0/1-0', 5]] });
+    expect(await ownersOf(job)).toEqual(['0-s1', '1-0', '0-s2', '0-s3']);
     expect(await job.head('0-s3')).toMatchObject({
       kind: 'init',
       n: 5,
       base: 5,
       epoch: 2,
       watermark: 50,
-      splits: [{ ordinal: 3, split: { id: 'child 3' }, position: undefined }],
+      splits: [{ ordinal: 3, split: { id: 'd' }, position: undefined }],
     });
-    expect(await job.item()).toMatchObject({ moving: undefined, until: [['0-0/0', 5]] });
+    expect(await job.item()).toMatchObject({ moving: undefined, until: [['0-s0/0', 5]] });
   });
 
   test('tells everyone that the parent sent to who sends in its place', async () => {
     const job = await atEnd();
-    await job.pulse(splitting);
+    await job.pulse();
     const [delivery] = await job.ports.exchange.receive({ max: 10 });
     expect(delivery?.group).toBe('1-0');
     expect(decodeMessage(delivery!.bytes)).toMatchObject({
-      sender: '0-0',
+      sender: '0-s0',
       sequence: 5,
       elements: [{ kind: 'successors', senders: ['0-s2', '0-s3'] }],
     });
@@ -81,11 +89,11 @@ describe('a change of owners', () => {
   test('has the parent say that its newest entry is delivered before it is sealed', async () => {
     const job = await atEnd();
     job.answer = async () => Promise.reject(new Error('no reply'));
-    await job.pulse(splitting);
-    expect((await job.item()).moving).toMatchObject({ parents: ['0-0'] });
-    expect((await job.head('0-0')).kind).toBe('data');
+    await job.pulse();
+    expect((await job.item()).moving).toMatchObject({ parents: ['0-s0'] });
+    expect((await job.head('0-s0')).kind).toBe('data');
     job.answer = (invocation) => job.obey(invocation);
-    await job.pulse(splitting);
+    await job.pulse();
     expect(await ownersOf(job)).toContain('0-s2');
   });
 
@@ -93,59 +101,87 @@ describe('a change of owners', () => {
     const job = await atEnd();
     let ticks = 0;
     job.answer = async (invocation) => {
-      if (invocation.kind === 'tick' && ++ticks === 1) await job.append('0-0');
+      if (invocation.kind === 'tick' && ++ticks === 1) await job.append('0-s0');
       return job.obey(invocation);
     };
-    await job.pulse(splitting);
+    await job.pulse();
     expect(ticks).toBe(2);
-    expect((await job.head('0-0')).n).toBe(5);
+    expect((await job.head('0-s0')).n).toBe(5);
   });
 
   test('puts all of the parent’s state into the table before a child exists', async () => {
     const job = await atEnd();
     const delta = { writes: [{ address, value: Uint8Array.of(7) }], timers: [] };
-    await job.append('0-0', {}, { ...emptyBody, delta });
-    await job.pulse(splitting);
+    await job.append('0-s0', {}, { ...emptyBody, delta });
+    await job.pulse();
     const { items } = await job.ports.table.readMany([itemAddressOf(address)]);
     expect(items.flatMap(({ bytes }) => decodeItem(bytes))).toMatchObject([{ generation: 0, epoch: 2, n: 4, value: Uint8Array.of(7) }]);
   });
 
-  test('begins when no checkpoint is open, and none begins until it is over', async () => {
-    const job = await atEnd();
+  test('begins while a checkpoint is open: the seal carries its barrier, stands for it, and no other begins until the change is over', async () => {
+    const { job, source } = await evolving();
+    await job.checkpoint();
+    await job.read('0-s0', 5, { sent: [['0/1-0', 4]] });
+    await job.read('0-s1', 3);
     job.answer = async (invocation) => (invocation.kind === 'barrier' ? { kind: 'refused', why: 'contended' } : { kind: 'done' });
     await job.wait();
-    await job.wait(1_000, splitting);
-    expect(await job.item()).toMatchObject({ moving: undefined, open: [{ checkpoint: 2 }] });
-    for (const subtask of ['0-0', '0-1', '1-0']) await job.passBarrier(subtask, 2);
+    split(source);
     job.answer = async () => ({ kind: 'refused', why: 'contended' });
-    await job.wait(1_000, splitting);
-    expect(await job.item()).toMatchObject({ moving: { epoch: 3 }, open: [], begun: 2 });
-    await job.append('0-1');
-    await job.wait(1_000, splitting);
+    await job.wait();
+    expect(await job.item()).toMatchObject({ moving: { epoch: 3 }, open: [{ checkpoint: 2 }], begun: 2 });
+    await job.append('0-s1');
+    await job.wait();
     expect((await job.item()).begun).toBe(2);
-    job.answer = (invocation) => job.obey(invocation);
-    await job.wait(1_000, splitting);
-    expect(await job.item()).toMatchObject({ moving: undefined, open: [{ checkpoint: 3, owners: ['0-1', '1-0', '0-s2', '0-s3'] }] });
+    job.answer = async (i) => (i.kind === 'tick' ? { kind: 'done' } : { kind: 'refused', why: 'contended' });
+    await job.pulse();
+    const deliveries = await job.ports.exchange.receive({ max: 10 });
+    expect(deliveries.map(({ bytes }) => decodeMessage(bytes))).toMatchObject([
+      { sequence: 5, elements: [{ kind: 'barrier', checkpoint: 2 }] },
+      { sequence: 6, elements: [{ kind: 'successors' }] },
+    ]);
+    expect(await ownersOf(job)).toEqual(['0-s1', '1-0', '0-s2', '0-s3']);
     expect((await job.head('0-s2')).epoch).toBe(3);
+    for (const subtask of ['0-s1', '1-0']) await job.passBarrier(subtask, 2);
+    await job.pulse();
+    const [, second] = (await job.item()).completed;
+    expect(second).toMatchObject({ checkpoint: 2, owners: [{ subtask: '0-s0', splits: [0] }, { subtask: '0-s1' }, { subtask: '1-0' }] });
+    const [handle] = await readHandles(job.ports.objects, second!);
+    expect(handle).toMatchObject({ subtask: '0-s0', n: 4, flushedThrough: 4 });
+    expect(decodeHead(handle!.head)).toMatchObject({ kind: 'seal', sent: [['0/1-0', 5]], splits: [{ position: { index: 5 } }] });
+  });
+
+  test('leaves alone what the parent said when it passed a barrier', async () => {
+    const { job, source } = await evolving();
+    await job.checkpoint();
+    await job.read('0-s0', 5);
+    job.answer = async (i) => (i.subtask === '0-s1' ? { kind: 'refused', why: 'contended' } : job.obey(i));
+    await job.wait();
+    split(source);
+    await job.pulse();
+    expect(await job.item()).toMatchObject({ open: [{ checkpoint: 2 }], moving: undefined });
+    const [acknowledgement] = await job.ports.items.list(acknowledgementName(2, '0-s0'));
+    expect(decodeHead(decodeHandle(acknowledgement!.bytes).head)).toMatchObject({ kind: 'barrier', epoch: 2, n: 4 });
+    const seal = await unpackEntry((await job.ring('0-s0')).newest.bytes, job.ports.objects);
+    expect(seal.body.messages).toHaveLength(1);
   });
 
   test('of two into one goes on from the earlier event time, above the higher number', async () => {
-    const job = await atEnd();
-    await job.append('0-1');
-    await job.pulse(merging);
+    const job = await atEnd(merge);
+    await job.append('0-s1');
+    await job.pulse();
     expect(await ownersOf(job)).toEqual(['1-0', '0-s2']);
     expect(await job.head('0-s2')).toMatchObject({ n: 5, watermark: 40 });
     expect((await job.item()).until).toEqual([
-      ['0-0/0', 5],
-      ['0-1/1', 3],
+      ['0-s0/0', 5],
+      ['0-s1/1', 3],
     ]);
   });
 
   test('hands transactions that are not confirmed to the first child', async () => {
     const job = await atEnd();
-    await job.append('0-0', { transactions: [transaction('0-0', 0, 1)] });
-    await job.pulse(splitting);
-    expect((await job.head('0-s2')).transactions).toEqual([transaction('0-0', 0, 1)]);
+    await job.append('0-s0', { transactions: [transaction('0-s0', 0, 1)] });
+    await job.pulse();
+    expect((await job.head('0-s2')).transactions).toEqual([transaction('0-s0', 0, 1)]);
     expect((await job.head('0-s3')).transactions).toEqual([]);
   });
 
@@ -153,15 +189,15 @@ describe('a change of owners', () => {
     const undisturbed = await atEnd();
     let requests = 0;
     undisturbed.onRequest = () => requests++;
-    await undisturbed.pulse(splitting);
+    await undisturbed.pulse();
     const expected = await undisturbed.item();
     for (let cut = 1; cut <= requests; cut++) {
       for (const when of ['before', 'after'] as const) {
         const job = await atEnd();
         job.cutAt(cut, when);
-        await job.pulse(splitting).catch(() => {});
+        await job.pulse().catch(() => {});
         job.cutAt(undefined);
-        await job.pulse(splitting);
+        await job.pulse();
         expect(await job.item(), `cut ${when} request ${cut}`).toEqual(expected);
         expect(await job.head('0-s2')).toMatchObject({ n: 5 });
       }
@@ -172,57 +208,55 @@ describe('a change of owners', () => {
     for (let cut = 8; cut <= 40; cut += 4) {
       const job = await atEnd();
       job.cutAt(cut, 'after');
-      await job.pulse(splitting).catch(() => {});
+      await job.pulse().catch(() => {});
       job.cutAt(undefined);
       await requestPause(job.ports);
-      await job.pulse(splitting);
+      await job.pulse();
       expect((await job.item()).status).toBe('paused');
       await requestResume(job.ports);
-      await job.pulse(splitting);
-      expect(await ownersOf(job), `cut at ${cut}`).toEqual(['0-1', '1-0', '0-s2', '0-s3']);
-      expect((await job.head('0-1')).kind).toBe('data');
-      expect((await job.head('0-0')).kind).toBe('seal');
+      await job.pulse();
+      expect(await ownersOf(job), `cut at ${cut}`).toEqual(['0-s1', '1-0', '0-s2', '0-s3']);
+      expect((await job.head('0-s1')).kind).toBe('data');
+      expect((await job.head('0-s0')).kind).toBe('seal');
     }
   });
 
   test('is undone by a restore to before it, which takes the owners back, and is made again from there', async () => {
-    const job = new ScriptedJob();
-    await job.create();
+    const { job, source } = await evolving();
     await job.checkpoint();
-    await job.read('0-0', 5);
-    await job.pulse(splitting);
+    await job.read('0-s0', 5);
+    split(source);
+    await job.pulse();
     await job.read('0-s2', 9);
     await startRestore(job.ports, 'latest');
     job.answer = async () => ({ kind: 'refused', why: 'contended' });
-    await job.pulse(splitting);
-    expect(await ownersOf(job)).toEqual(['0-0', '0-1', '1-0']);
-    expect((await job.head('0-0')).splits).toMatchObject([{ position: { index: 1 }, replayUntil: 5 }]);
-    await job.read('0-0', 5);
+    await job.pulse();
+    expect(await ownersOf(job)).toEqual(['0-s0', '0-s1', '1-0']);
+    expect((await job.head('0-s0')).splits).toMatchObject([{ position: { index: 1 }, replayUntil: 5 }]);
+    await job.read('0-s0', 5);
     job.answer = (invocation) => job.obey(invocation);
-    await job.pulse(splitting);
+    await job.pulse();
     expect(await job.head('0-s2', 1)).toMatchObject({ generation: 1, splits: [{ position: undefined, replayUntil: 9 }] });
   });
 
   test('does not begin during a restore, or when somebody else owns', async () => {
     const job = await atEnd();
     const item = await job.item();
-    const reshard = splitting.reshards![0]!;
-    expect(withMoving(item, reshard).moving).toMatchObject({ parents: ['0-0'] });
+    expect(withMoving(item, splitChange).moving).toMatchObject({ parents: ['0-s0'] });
     const restoring = { checkpoint: 1, generation: 1, epoch: 2, owners: [] };
-    expect(withMoving({ ...item, restoring }, reshard).moving).toBeUndefined();
-    expect(withMoving({ ...item, owners: [] }, reshard).moving).toBeUndefined();
-    expect(withMoving({ ...item, status: 'pausing' }, reshard).moving).toBeUndefined();
+    expect(withMoving({ ...item, restoring }, splitChange).moving).toBeUndefined();
+    expect(withMoving({ ...item, owners: [] }, splitChange).moving).toBeUndefined();
+    expect(withMoving({ ...item, status: 'pausing' }, splitChange).moving).toBeUndefined();
   });
 
   test('lists the rings of children before it creates them', async () => {
     const job = await atEnd();
-    expect(withMoving(await job.item(), splitting.reshards![0]!).rings).toEqual(['0/0-0', '0/0-1', '0/1-0', '0/0-s2', '0/0-s3']);
+    expect(withMoving(await job.item(), splitChange).rings).toEqual(['0/0-s0', '0/0-s1', '0/1-0', '0/0-s2', '0/0-s3']);
   });
 });
 
 test('rows that wait for a barrier wait with the first child, those of all parents', async () => {
-  const job = new ScriptedJob({ isOneStage: true });
-  await job.create();
+  const { job, source } = await evolving({ isOneStage: true });
   const stateOf = (subtask: string) => {
     const { ports, plan } = job;
     const { clock, random } = job.options();
@@ -231,8 +265,8 @@ test('rows that wait for a barrier wait with the first child, those of all paren
     return createSubtaskState({ subtask, base, maxParallelism: 128, groups: { first: 0, last: 127 } });
   };
   for (const [subtask, index, row] of [
-    ['0-0', 5, 1],
-    ['0-1', 3, 2],
+    ['0-s0', 5, 1],
+    ['0-s1', 3, 2],
   ] as const) {
     const state = stateOf(subtask);
     state.beginUnit();
@@ -245,7 +279,8 @@ test('rows that wait for a barrier wait with the first child, those of all paren
     const [progress] = (await job.head(subtask)).splits;
     await job.append(subtask, { splits: [{ ...progress!, position: { index, at: index } }] }, { ...emptyBody, delta });
   }
-  await job.pulse(merging);
+  merge(source);
+  await job.pulse();
   const { newest } = await job.ring('0-s2');
   const state = stateOf('0-s2');
   const { head, body } = await unpackEntry(newest.bytes, job.ports.objects);

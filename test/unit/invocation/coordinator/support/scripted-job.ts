@@ -2,7 +2,7 @@
 // appends, acknowledges and refuses as real subtasks would.
 
 import type { CheckpointOptions } from '../../../../../lib/api/options.ts';
-import type { Split } from '../../../../../lib/api/source.ts';
+import type { SourceContext, Split, SplitChange, SplitEvolution } from '../../../../../lib/api/source.ts';
 import { collect } from '../../../../../lib/connectors/sinks/collect.ts';
 import type { Plan } from '../../../../../lib/graph/plan.ts';
 import { createJob } from '../../../../../lib/invocation/coordinator/create-job.ts';
@@ -25,16 +25,19 @@ export interface ScriptOptions {
   readonly isBounded?: boolean;
   /** Without the exchange: the sink is in the stage of the source. */
   readonly isOneStage?: boolean;
+  /** What the source says of splits that give way to others: then each is a subtask of its own, `0-s0` and `0-s1` to begin with. */
+  readonly evolution?: SplitEvolution;
 }
 
 export const splits: readonly Split[] = [{ id: 'a' }, { id: 'b' }];
 
 /** Two subtasks `0-0` and `0-1` that read one split each, and one, `1-0`, behind an exchange. */
-export function twoStages({ checkpoints = {}, interval = 1_000, isBounded = false, isOneStage = false }: ScriptOptions = {}): Plan {
+export function twoStages(o: ScriptOptions = {}): Plan {
+  const { checkpoints = {}, interval = 1_000, isBounded = false, isOneStage = false, evolution } = o;
   return planOf((env) => {
     env.setParallelism(isOneStage ? 2 : 1);
     if (checkpoints !== 'off') env.enableCheckpointing(interval, checkpoints);
-    const source = env.fromSource<number>({ ...scripted, isBounded }, { uid: 'in' }).setParallelism(2);
+    const source = env.fromSource<number>({ ...scripted, isBounded, evolution }, { uid: 'in' }).setParallelism(2);
     if (isOneStage) source.sinkTo(collect(), { uid: 'out' });
     else source.keyBy((n) => n).sinkTo(collect(), { uid: 'out' });
   });
@@ -49,6 +52,25 @@ const scripted = {
     throw new Error('a scripted source is not opened');
   },
 };
+
+/** A source whose splits a test closes. */
+export class ScriptedEvolution implements SplitEvolution {
+  readonly known: SplitChange[] = [];
+  readonly #ends = new Map<string, number>();
+
+  /** @param ends  index behind the last record of each parent */
+  close(ends: Readonly<Record<string, number>>, ...children: readonly Split[]): void {
+    for (const [id, end] of Object.entries(ends)) this.#ends.set(id, end);
+    if (children.length > 0) this.known.push({ parents: Object.keys(ends), children });
+  }
+
+  changes = async (): Promise<readonly SplitChange[]> => this.known;
+
+  endOf = async ({ id }: Split): Promise<{ readonly index: number; readonly at: unknown } | undefined> => {
+    const index = this.#ends.get(id);
+    return index === undefined ? undefined : { index, at: index };
+  };
+}
 
 type Appended = Partial<Omit<EntryHead, 'generation' | 'subtask' | 'n' | 'base'>>;
 
@@ -115,6 +137,7 @@ export class ScriptedJob {
         },
       },
       onEvent: (event) => this.events.push(event),
+      sourceContext: () => ({}) as SourceContext,
       ...more,
     };
   }
@@ -189,7 +212,8 @@ export class ScriptedJob {
 
   /** One checkpoint from its beginning to its confirmation. */
   async checkpoint(): Promise<number> {
-    await this.read('0-0', ((await this.head('0-0')).splits[0]?.position?.index ?? 0) + 1);
+    const [first] = (await this.item()).owners;
+    await this.read(first!.subtask, ((await this.head(first!.subtask)).splits[0]?.position?.index ?? 0) + 1);
     await this.wait();
     await this.pulse();
     await this.pulse();
