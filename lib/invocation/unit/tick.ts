@@ -11,11 +11,11 @@ import { done, refuse, type Session } from './session.ts';
 import { fireTimers } from './timers.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
-/** Of a source that has no split to read, at a bounded job's parallelism above the number of its splits: nothing else will say so. */
+/** Of a source subtask that has nothing to read, such as one above the number of splits: nothing else will say that it has ended. */
 function isEndDue(warm: WarmSubtask): boolean {
   const { head } = warm.newest;
   const spec = warm.stage.operators[0]?.node.operator;
-  return spec?.kind === 'source' && spec.source.isBounded && !head.hasEnded && head.splits.every((split) => split.hasEnded);
+  return spec?.kind === 'source' && !head.hasEnded && head.splits.every((split) => split.hasEnded);
 }
 
 export async function tick(session: Session): Promise<Answer> {
