@@ -73,7 +73,7 @@ export async function continueRestore(run: PulseRun): Promise<void> {
   if (completed === undefined) throw notListed(restoring);
   const until = withSealed(run.item.until, seals);
   await settle(run, completed, seals);
-  await createRings(run, { completed, restoring, until });
+  await createRings(run, { completed, restoring, until, seals });
   await run.change((item) => withRestored(item, restoring, until));
   run.hasEnded = true;
   if (run.item.generation === restoring.generation)
@@ -101,7 +101,12 @@ async function settle(run: PulseRun, completed: CompletedCheckpoint, seals: read
 
 async function createRings(
   run: PulseRun,
-  p: { readonly completed: CompletedCheckpoint; readonly restoring: Restoring; readonly until: JobItem['until'] },
+  p: {
+    readonly completed: CompletedCheckpoint;
+    readonly restoring: Restoring;
+    readonly until: JobItem['until'];
+    readonly seals: readonly EntryHead[];
+  },
 ): Promise<void> {
   const { item, options } = run;
   const handles = await handlesOf(run, p.completed);

@@ -20,6 +20,8 @@ export interface Restored {
   readonly owner: Owner;
   readonly restoring: Restoring;
   readonly until: JobItem['until'];
+  /** Seals of the old generation. */
+  readonly seals: readonly EntryHead[];
   readonly slots: number;
   readonly plan: Plan;
 }
@@ -29,9 +31,10 @@ export async function restoredEntry(ports: InvocationPorts, p: Restored): Promis
 }
 
 /** Pure. */
-export function restoredHead({ handle, owner, restoring, until, plan }: Restored): EntryHead {
+export function restoredHead({ handle, owner, restoring, until, seals, plan }: Restored): EntryHead {
   const head = decodeHead(handle.head);
   const source = sourceOf(plan.stages[owner.stage]);
+  const isAtMostOnce = plan.settings.checkpoints?.mode === 'AT_MOST_ONCE';
   const furthest = new Map(until);
   const replayUntilOf = (ordinal: number): number => furthest.get(splitName(owner.subtask, ordinal)) ?? 0;
   return {
@@ -46,7 +49,9 @@ export function restoredHead({ handle, owner, restoring, until, plan }: Restored
     lastCompleted: restoring.checkpoint,
     open: [],
     lastBarrier: undefined,
-    splits: head.splits.map((split) => ({ ...split, replayUntil: source?.isRereadable === true ? replayUntilOf(split.ordinal) : 0 })),
+    splits: isAtMostOnce
+      ? skippingSplits(head, seals)
+      : head.splits.map((split) => ({ ...split, replayUntil: source?.isRereadable === true ? replayUntilOf(split.ordinal) : 0 })),
     channels: head.channels.map((channel) => ({ ...channel, sequence: 0, part: undefined, barrier: 0 })),
     held: [],
     abortedThrough: restoring.epoch - 1,
@@ -55,6 +60,16 @@ export function restoredHead({ handle, owner, restoring, until, plan }: Restored
     // Tries are counted at positions, and those of channels are new.
     attempts: source === undefined ? [] : head.attempts,
   };
+}
+
+/** Nothing is read a second time under AT_MOST_ONCE: a source goes on where its sealed parent was. */
+function skippingSplits(head: EntryHead, seals: readonly EntryHead[]): EntryHead['splits'] {
+  const sealed = seals.find(({ subtask }) => subtask === head.subtask);
+  return head.splits.map((split) => {
+    const last = sealed?.splits.find(({ ordinal }) => ordinal === split.ordinal) ?? split;
+    const isFurther = (last.position?.index ?? 0) > (split.position?.index ?? 0) || last.hasEnded;
+    return { ...(isFurther ? last : split), replayUntil: 0 };
+  });
 }
 
 /** A split in the job item's `until`. */

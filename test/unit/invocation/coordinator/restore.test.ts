@@ -62,6 +62,13 @@ describe('a restore', () => {
     expect((await job.head('0-0')).splits).toMatchObject([{ position: { index: 1 }, replayUntil: 7 }]);
   });
 
+  test('under AT_MOST_ONCE reads nothing a second time', async () => {
+    const job = await beyondCheckpoint(new ScriptedJob({ checkpoints: { mode: 'AT_MOST_ONCE' } }));
+    await restored(job);
+    expect((await job.head('0-0')).splits).toMatchObject([{ position: { index: 7, at: 7 }, replayUntil: 0 }]);
+    expect((await job.head('0-1')).splits).toMatchObject([{ position: { index: 4, at: 4 }, replayUntil: 0 }]);
+  });
+
   test('begins channels at zero with nothing waiting, and keeps what they had told', async () => {
     const job = new ScriptedJob();
     await job.create();
