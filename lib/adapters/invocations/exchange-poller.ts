@@ -70,7 +70,8 @@ export class ExchangePoller {
     const { exchange, deliver } = this.#o;
     const subtask = group[0]!.group;
     const tries = this.#triesOf(subtask);
-    const answer = await answerOf(deliver({ kind: 'messages', subtask, messages: group.map(({ bytes }) => bytes) }), tries);
+    const isAgain = group.some(({ receives }) => receives > 1);
+    const answer = await answerOf(deliver({ kind: 'messages', subtask, messages: group.map(({ bytes }) => bytes), isAgain }), tries);
     const count = answer === undefined || answer.kind === 'refused' ? 0 : answer.kind === 'done' ? group.length : answer.count;
     if (count > 0) tries.reset();
     const receipts = group.map(({ receipt }) => receipt);

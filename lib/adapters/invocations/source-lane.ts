@@ -35,6 +35,8 @@ export interface SourceLaneOptions {
 export class SourceLane {
   readonly #o: SourceLaneOptions;
   #isStopped = false;
+  /** Before the first delivery nobody here knows what became of the one before. */
+  #hasDelivered = false;
 
   constructor(o: SourceLaneOptions) {
     this.#o = o;
@@ -76,10 +78,13 @@ export class SourceLane {
   async #deliver(ordinal: number, all: readonly EventRecord[], isLast: boolean): Promise<boolean> {
     const { subtask, deliver, backoff, counted, mayGoOn } = this.#o;
     let records = all;
+    let isAgain = this.#hasDelivered ? false : undefined;
+    this.#hasDelivered = true;
     const tries = backoff();
     while (!this.#isStopped) {
       if (!(await mayGoOn())) return false;
-      const answer = await answerOf(deliver({ kind: 'records', subtask, split: ordinal, records, isLast }), tries);
+      const answer = await answerOf(deliver({ kind: 'records', subtask, split: ordinal, records, isLast, isAgain }), tries);
+      isAgain = true;
       if (answer === undefined) continue;
       if (answer.kind === 'done') {
         counted(records.length);

@@ -14,10 +14,9 @@ export function isSameRecord(a: RecordName, b: RecordName): boolean {
   return a.place === b.place && a.record === b.record;
 }
 
-/** What a record can be blamed for: tried again with the same state it would throw again. */
+/** What a record can be blamed for: tried again with the same state it would throw again, and others would not. */
 const blamed: ReadonlySet<string> = new Set([
   'FIELD_NOT_SUMMABLE',
-  'FUNCTION_ASYNC',
   'KEY_NOT_SUPPORTED',
   'PARTITION_OUT_OF_RANGE',
   'RECORD_WITHOUT_TIMESTAMP',

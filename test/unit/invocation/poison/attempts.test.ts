@@ -51,11 +51,12 @@ test('T3: a record that has used up its tries is remembered until it is settled,
 });
 
 test('what user code threw is the fault of its record; what a service answered is not, nor is a defect of ours', () => {
-  const error = (code: 'USER_FUNCTION_FAILED' | 'TIMESTAMP_INVALID' | 'STORE_UNCERTAIN' | 'OBJECT_MISSING') =>
+  const error = (code: 'USER_FUNCTION_FAILED' | 'TIMESTAMP_INVALID' | 'STORE_UNCERTAIN' | 'OBJECT_MISSING' | 'FUNCTION_ASYNC') =>
     new SluiceError(code, { message: 'm', next: 'fix-the-job' });
   expect(isRecordsFault(error('USER_FUNCTION_FAILED'))).toBe(true);
   expect(isRecordsFault(error('TIMESTAMP_INVALID'))).toBe(true);
   expect(isRecordsFault(error('STORE_UNCERTAIN'))).toBe(false);
   expect(isRecordsFault(error('OBJECT_MISSING'))).toBe(false);
+  expect(isRecordsFault(error('FUNCTION_ASYNC'))).toBe(false); // it would park every record there is
   expect(isRecordsFault(new TypeError('undefined is not a function'))).toBe(false);
 });
