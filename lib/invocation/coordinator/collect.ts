@@ -3,8 +3,10 @@
 //   K2  A ring that nobody needs is closed: stubs over all of its slots, since an environment that sleeps would append into an empty one. The stubs
 //       go when no environment of that time can live.
 //   K3  What is listed is judged by an item that was read before: numbers that it does not know yet are left alone.
+//   K4  Listing costs more than what it finds, so an environment that left nothing behind removes what has ended since by name. What others left,
+//       and what came late, is found by the lists of every so manieth checkpoint.
 
-import type { JobItem } from '../job-item.ts';
+import { acknowledgementName, type JobItem, type OpenCheckpoint } from '../job-item.ts';
 import { tombstoneLifeMs } from '../limits.ts';
 import { stubForSlot } from '../ring.ts';
 import { metadataPrefix } from './checkpoint-objects.ts';
@@ -17,12 +19,43 @@ import { objectsOfRing, referencesOf, sweepLive } from './sweep.ts';
 export async function collect(run: PulseRun): Promise<void> {
   const { item, options } = run;
   if (item.restoring !== undefined || item.moving !== undefined) return;
-  if (run.hasEnded) await sweepCheckpoints(run);
+  if (run.hasEnded) await cleanUpCheckpoints(run);
   await collectRings(run, ringsToCollect(item));
   if (options.sweeps === true) await sweepLive(run);
 }
 
+const checkpointsPerSweep = 16;
+
 /** Acknowledgements and handles of checkpoints that are over. */
+async function cleanUpCheckpoints(run: PulseRun): Promise<void> {
+  const { memory, sweeps } = run.options;
+  const ended = endedCheckpoints(run.before, run.item);
+  const canName = memory?.isSwept === true && sweeps !== true && ended !== undefined;
+  if (memory !== undefined) memory.isSwept = false;
+  if (canName) await removeEnded(run, ended);
+  else await sweepCheckpoints(run);
+  if (memory !== undefined) memory.isSwept = true;
+  for (const checkpoint of run.handles.keys()) {
+    if (!run.item.completed.some((c) => c.checkpoint === checkpoint)) run.handles.delete(checkpoint);
+  }
+}
+
+/** Pure: the checkpoints that a pulse ended, where that is all that ended in it; `undefined`: look at everything. */
+export function endedCheckpoints(before: JobItem, now: JobItem): readonly OpenCheckpoint[] | undefined {
+  const ended = before.open.filter((o) => !now.open.some(({ checkpoint }) => checkpoint === o.checkpoint));
+  const hasElse = before.status !== now.status || before.generation !== now.generation || before.owners.length !== now.owners.length;
+  return hasElse || ended.length === 0 || ended.some((o) => o.checkpoint % checkpointsPerSweep === 0) ? undefined : ended;
+}
+
+async function removeEnded(run: PulseRun, ended: readonly OpenCheckpoint[]): Promise<void> {
+  const { items, objects } = run.options.ports;
+  const acknowledgements = ended.flatMap(({ checkpoint, owners }) => owners.map((subtask) => acknowledgementName(checkpoint, subtask)));
+  await concurrently(acknowledgements, run.concurrency, (name) => items.remove({ name, expects: 'any' }));
+  const kept = new Set(run.item.completed.map((c) => c.metadata));
+  const metadata = run.before.completed.map((c) => c.metadata).filter((name) => !kept.has(name));
+  await concurrently(metadata, run.concurrency, (name) => objects.remove(name));
+}
+
 async function sweepCheckpoints(run: PulseRun): Promise<void> {
   const { item } = run;
   const { items, objects } = run.options.ports;
