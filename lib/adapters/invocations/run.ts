@@ -5,6 +5,7 @@
 //   R3  What fails here for good (reading input, starting workers) fails the job through the job item, so that its changelogs are sealed before
 //       anybody is told.
 
+import type { SourceContext } from '../../api/source.ts';
 import { createDurableTree } from '../../core/durable-tree.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
@@ -28,7 +29,7 @@ import { ExchangePoller } from './exchange-poller.ts';
 import { finalAccumulators } from './final-accumulators.ts';
 import { Gate } from './gate.ts';
 import { trimLogs } from './input-trimming.ts';
-import { runInputs } from './inputs.ts';
+import { Inputs } from './inputs.ts';
 import { databaseOf } from './job-place.ts';
 import { type LoggedPlan, loggedPlan, sourcesOf } from './logged-plan.ts';
 import { MappingProgress } from './mapping-progress.ts';
@@ -38,7 +39,7 @@ import { runPulses, takesInput } from './pulse-loop.ts';
 import type { InvocationsRequest } from './run-request.ts';
 import { sourceContextOf, startJob, tidySinks } from './start-job.ts';
 import { Tally } from './tally.ts';
-import { WorkerPool } from './worker-pool.ts';
+import { unansweredTexts, WorkerPool } from './worker-pool.ts';
 import { startWorker } from './worker-process.ts';
 
 const recordsMax = 1_000;
@@ -85,9 +86,12 @@ class InvocationsRun {
   readonly #parts: RunParts;
   readonly #logged: LoggedPlan;
   readonly #tally: Tally;
+  readonly #sourceContext: (uid: string) => SourceContext;
   readonly #gate = new Gate();
   readonly #pulseBell = new Bell(clock);
   readonly #exchangeBell = new Bell(clock);
+  #inputs: Inputs | undefined;
+  #status: JobItem['status'] = 'running';
   #failure: { readonly error: unknown } | undefined;
   /** Rejects when not even the job item can be told of a failure. */
   readonly #lost = Promise.withResolvers<never>();
@@ -96,6 +100,7 @@ class InvocationsRun {
     this.#parts = parts;
     this.#logged = loggedPlan(parts.plan, { objects: parts.ports.objects, clock });
     this.#tally = new Tally(clock, parts.request.report);
+    this.#sourceContext = sourceContextOf({ plan: parts.plan, countSkipped: () => this.#countSkipped() });
     this.#lost.promise.catch(() => {});
   }
 
@@ -110,10 +115,10 @@ class InvocationsRun {
     }
     const generation = item.restoring?.generation ?? item.generation;
     request.report({ kind: 'started', job: plan.job, generation, restored: start.restored, directory: database });
-    return this.#runStarted(item);
+    return this.#runStarted();
   }
 
-  async #runStarted(item: JobItem): Promise<RunResult> {
+  async #runStarted(): Promise<RunResult> {
     const pool = this.#openPool();
     const { chaos } = this.#parts.request;
     const unrest =
@@ -121,9 +126,9 @@ class InvocationsRun {
     const stopListening = this.#cancelWhenAsked();
     this.#tally.begin();
     try {
+      this.#inputs = this.#openInputs(unrest ?? pool);
       const ended = this.#pulses(pool, unrest);
       this.#watch(this.#poll(unrest ?? pool));
-      this.#watch(this.#read(unrest ?? pool, item));
       void unrest?.run(this.#gate.over);
       const last = await Promise.race([ended, this.#lost.promise]);
       if (unrest !== undefined) this.#notice(`chaos: ${JSON.stringify(unrest.done)}`);
@@ -158,7 +163,17 @@ class InvocationsRun {
     const surroundings = { plan, files: nodeFileSystem, clock, print: request.print, report: this.#notice };
     const settler = createSettler({ plan, ports, contextOf: createContextOf(surroundings) });
     return runPulses({
-      pulse: { ports, plan, control: pool, settler, clock, random, memory: { heads: new Map() }, onEvent: (event) => this.#onEvent(event) },
+      pulse: {
+        ports,
+        plan,
+        control: pool,
+        settler,
+        clock,
+        random,
+        memory: { heads: new Map() },
+        sourceContext: this.#sourceContext,
+        onEvent: (event) => this.#onEvent(event),
+      },
       clock,
       bell: this.#pulseBell,
       ownership,
@@ -181,30 +196,28 @@ class InvocationsRun {
     }).run();
   }
 
-  async #read(invoker: Invoker, item: JobItem): Promise<void> {
+  #openInputs(invoker: Invoker): Inputs {
     const { plan, ports, request } = this.#parts;
-    await runInputs(
-      {
-        plan,
-        logged: this.#logged,
-        ports,
-        clock,
-        random,
-        recordsMax: request.recordsMax ?? recordsMax,
-        progress: new MappingProgress(ports.items, clock),
-        deliver: (invocation) => this.#deliver(invoker, invocation),
-        backoff: () => new Backoff(clock, this.#gate.over),
-        counted: (records) => {
-          this.#tally.recordsIn += records;
-        },
-        mayGoOn: () => this.#gate.mayGoOn(),
-        over: this.#gate.over,
-        contextOf: sourceContextOf({ plan, countSkipped: this.#countSkipped }),
-        report: request.report,
+    return new Inputs({
+      plan,
+      logged: this.#logged,
+      ports,
+      clock,
+      random,
+      recordsMax: request.recordsMax ?? recordsMax,
+      progress: new MappingProgress(ports.items, clock),
+      deliver: (invocation) => this.#deliver(invoker, invocation),
+      backoff: () => new Backoff(clock, this.#gate.over),
+      counted: (records) => {
+        this.#tally.recordsIn += records;
       },
-      item,
-    );
-    this.#pulseBell.ring(); // all input is in, so the last checkpoint may begin soon
+      mayGoOn: () => this.#gate.mayGoOn(),
+      over: this.#gate.over,
+      contextOf: this.#sourceContext,
+      report: request.report,
+      allRead: () => this.#pulseBell.ring(), // so that the last checkpoint begins soon
+      failed: (error) => void this.#fail(error),
+    });
   }
 
   async #deliver(invoker: Invoker, invocation: Invocation): Promise<Answer> {
@@ -222,7 +235,13 @@ class InvocationsRun {
   readonly #countSkipped = (): void => this.#tally.count({ skipped: 1 });
 
   #seen(item: JobItem): void {
-    this.#gate.set(takesInput(item));
+    const isOpen = takesInput(item) && this.#failure === undefined;
+    if (isOpen) this.#inputs?.follow(item);
+    this.#gate.set(isOpen);
+    if (item.status === 'paused' && this.#status !== 'paused')
+      this.#notice(`${item.job} is paused; \`sluice resume ${item.job}\` lets it go on`);
+    if (item.status === 'running' && this.#status === 'paused') this.#notice(`${item.job} goes on`);
+    this.#status = item.status;
     this.#exchangeBell.ring();
   }
 
@@ -234,8 +253,10 @@ class InvocationsRun {
         report(event);
         this.#trim();
         break;
-      case 'checkpoint-failed':
       case 'notice':
+        if (!isOfLostWorker(event.message)) report(event);
+        break;
+      case 'checkpoint-failed':
         report(event);
         break;
       case 'checkpoint-begun':
@@ -310,6 +331,11 @@ class InvocationsRun {
     const counters = this.#tally.counters();
     return { state: 'finished', recordsIn, recordsOut, seconds, lastCheckpoint, accumulators: {}, counters };
   }
+}
+
+/** Workers come and go, and the next pulse asks again: nothing that a person has to know. */
+function isOfLostWorker(message: string): boolean {
+  return unansweredTexts.some((text) => message.includes(text));
 }
 
 function jobFailed(plan: Plan, { failure }: JobItem): SluiceError {

@@ -42,6 +42,10 @@ type AccumulatorResults = (FromWorker & { readonly kind: 'accumulated' })['resul
 /** Whether it happened is not known. */
 export class Unanswered extends Error {}
 
+const texts = { died: 'the worker', late: 'has not answered', nobodyFree: 'no worker was free', over: 'the run is over' } as const;
+/** How messages of `Unanswered` are told. */
+export const unansweredTexts: readonly string[] = Object.values(texts);
+
 interface Task {
   readonly invocation: Invocation;
   readonly bytes: Uint8Array;
@@ -97,7 +101,7 @@ export class WorkerPool {
 
   /** Rejects with `Unanswered`, or with what the worker threw. */
   invoke(invocation: Invocation): Promise<Answer> {
-    if (this.#isClosed) return Promise.reject(new Unanswered('the run is over'));
+    if (this.#isClosed) return Promise.reject(new Unanswered(texts.over));
     return new Promise((resolve, reject) => {
       const isInput = invocation.kind === 'records' || invocation.kind === 'messages';
       const bytes = encodeInvocation(invocation);
@@ -118,10 +122,10 @@ export class WorkerPool {
   close(): void {
     this.#isClosed = true;
     for (const worker of [...this.#workers]) {
-      this.#giveUp(worker, 'the run is over');
+      this.#giveUp(worker, texts.over);
       worker.handle.kill('SIGKILL');
     }
-    for (const task of [...this.#control.splice(0), ...this.#input.splice(0)]) task.reject(new Unanswered('the run is over'));
+    for (const task of [...this.#control.splice(0), ...this.#input.splice(0)]) task.reject(new Unanswered(texts.over));
   }
 
   /** One function for each worker that can work; it resolves with nothing when the worker dies. */
@@ -210,7 +214,7 @@ export class WorkerPool {
       const at = this.#control.indexOf(task);
       if (at < 0) return;
       this.#control.splice(at, 1);
-      task.reject(new Unanswered('no worker was free'));
+      task.reject(new Unanswered(texts.nobodyFree));
     });
   }
 
@@ -223,7 +227,7 @@ export class WorkerPool {
     worker.isGone = true;
     this.#workers.splice(this.#workers.indexOf(worker), 1);
     const early = !worker.isReady && worker.task === undefined && !worker.isOverdue;
-    this.#giveUp(worker, `worker ${worker.handle.pid} ${how}`);
+    this.#giveUp(worker, `${texts.died} ${worker.handle.pid} ${how}`);
     if (this.#isClosed) return;
     if (early && ++this.#diedEarly > diedEarlyMax) {
       this.#failForGood(
@@ -252,7 +256,7 @@ export class WorkerPool {
   }
 
   #onOverdue(worker: Worker): void {
-    this.#giveUp(worker, `worker ${worker.handle.pid} has not answered`);
+    this.#giveUp(worker, `worker ${worker.handle.pid} ${texts.late}`);
     worker.isOverdue = true;
     const overdue = this.#workers.filter(({ isOverdue }) => isOverdue);
     if (overdue.length > this.#o.size * overduePerWorkerMax) overdue[0]!.handle.kill('SIGKILL');
