@@ -14,7 +14,7 @@ import type { CaseProcess } from '../support/case-process.ts';
 import { sweep } from '../support/case-sweep.ts';
 import { IdempotentTarget, sinkKinds, TwoPhaseTarget } from '../support/case-targets.ts';
 import { planOf } from '../support/case-world.ts';
-import { ClickWorld, isCoordinator } from '../support/click-world.ts';
+import { ClickWorld, isCoordinator, unacknowledged } from '../support/click-world.ts';
 
 const transactionalKinds = ['write-ahead', 'two-phase'] as const;
 const oneKey = clicksOf(10, 1);
@@ -67,7 +67,8 @@ describe('C02: another deployment restores what the first one had committed', ()
         world.checkCounts();
         if (!(world.target instanceof TwoPhaseTarget)) return;
         for (const { name } of world.target.calls) expect(name).toMatch(/^clicks\/out\/\d+\/\d+\/\d+$/);
-        const first = world.target.calls.filter(({ what, name }) => what === 'commit' && name === world.target.calls[0]?.name);
+        const { calls } = world.target;
+        const first = calls.filter(({ what, name }) => what === 'commit' && name === calls[0]?.name);
         committers.add(first.map(({ process }) => process.slice(0, 1)).join(''));
       },
     });
@@ -77,7 +78,7 @@ describe('C02: another deployment restores what the first one had committed', ()
 
   test('a committer whose plan has another parallelism commits the transaction under the name of the one that staged it', async () => {
     const target = new TwoPhaseTarget();
-    const source = scriptedSource([clicksOf(4)]).source;
+    const { source } = scriptedSource([[...clicksOf(4)]]);
     const world = new ClickWorld({ sink: 'two-phase', parallelism: 2 });
     await world.create();
     const plan = planOf(clickJob({ target, source, parallelism: 3 }));
@@ -187,4 +188,154 @@ describe('C04: an older checkpoint is restored and other input follows', () => {
     });
     expect(fell).toBeGreaterThan(60);
   });
+});
+
+const impatient = { timeout: '4 s' } as const;
+
+describe('C05: a key is updated before a checkpoint that is given up, and again behind it', () => {
+  const aborted = new Set<string>();
+
+  test.each(sinkKinds)('%s: the updates become visible in their order, and the latest one stays, wherever a process dies', async (sink) => {
+    const fell = await sweep({
+      world: () => new ClickWorld({ sink, clicks: [oneKey], batch: 4, interval: '1 s', checkpoints: impatient }),
+      fault: 'kill-after',
+      always: unacknowledged(1),
+      check(world) {
+        world.checkCounts();
+        expect(world.target.visible).toEqual(countsOf(oneKey));
+        if (world.target instanceof IdempotentTarget) expect([...world.target.latest].map(([, { value }]) => value)).toEqual(['u0 10']);
+        for (const e of world.events) if (e.kind === 'checkpoint-failed') aborted.add(`${sink} ${e.checkpoint}`);
+      },
+    });
+    expect(fell).toBeGreaterThan(60);
+    expect(aborted).toContain(`${sink} 1`);
+  });
+});
+
+describe('C06: a checkpoint fails after the sink took part, while one channel is behind its barrier and the other is not', () => {
+  const a = clicksOf(6);
+  const b = clicksOf(6).map(({ user, at }) => ({ user: `other ${user}`.replace(' ', '-'), at }));
+
+  /** Checkpoint 1 completes; checkpoint 2 reaches the first source only, then the second, and one of two sinks cannot acknowledge it. */
+  async function failed(world: ClickWorld, how: 'goes on' | 'recovers'): Promise<void> {
+    await world.create();
+    await world.until(() => world.completed === 1);
+    world.reaches = (i) => i.kind !== 'barrier' || i.subtask !== '0-1';
+    await world.rounds(2);
+    world.reaches = () => true;
+    await world.rounds(2);
+    if (how === 'recovers') await startRestore(world.ports, 'latest');
+    await world.finish();
+  }
+
+  const hows = ['goes on', 'recovers'] as const;
+  test.each(sinkKinds.flatMap((sink) => hows.map((how) => ({ sink, how }))))(
+    '$sink, the job $how: every record is visible once',
+    async (p) => {
+      const { sink, how } = p;
+      let held = 0;
+      const fell = await sweep({
+        world: () => new ClickWorld({ sink, clicks: [a, b], parallelism: 2, batch: 1, interval: '1 s', checkpoints: impatient }),
+        fault: 'kill-after',
+        at: (_, world) => world.completed >= 1,
+        always: unacknowledged(2, '1-1'),
+        every: 3,
+        run: (world) => failed(world, how),
+        async check(world) {
+          world.check(countsOf([...a, ...b]));
+          held += world.heldMost;
+        },
+      });
+      expect(fell).toBeGreaterThan(20);
+      expect(held).toBeGreaterThan(0);
+    },
+  );
+});
+
+describe('C07: everybody dies between "complete" and the first commit', () => {
+  const hows = ['go-on', 'restore'] as const;
+  test.each(sinkKinds.flatMap((sink) => hows.map((how) => ({ sink, how }))))(
+    '$sink, $how: a cold process commits all of it, once',
+    async (p) => {
+      const { sink, how } = p;
+      const fell = await sweep({
+        world: () => new ClickWorld({ sink, clicks: [clicksOf(5)], batch: 5 }),
+        fault: 'kill-before',
+        at: ({ process }, world) => isCommitting(process.name, world),
+        run: (world) => redeployed(world, how),
+        check: (world) => world.checkCounts(),
+      });
+      expect(fell).toBeGreaterThan(10);
+    },
+  );
+});
+
+describe('C08: the target forgets what was prepared', () => {
+  test('two-phase: it gets the rows again from our copy, whenever it forgets', async () => {
+    const fell = await sweep({
+      world: () => new ClickWorld({ sink: 'two-phase' }),
+      fault(world) {
+        world.target.forget();
+        return 'go';
+      },
+      check: (world) => world.checkCounts(),
+    });
+    expect(fell).toBeGreaterThan(60);
+  });
+
+  test.each(sinkKinds)('%s: the job is down for longer than the target remembers, between "complete" and the commit', async (sink) => {
+    const fell = await sweep({
+      world: () => new ClickWorld({ sink }),
+      fault: 'kill-before',
+      at: ({ process }, world) => isCommitting(process.name, world),
+      async run(world) {
+        await world.create();
+        await world.until(async () => world.hasFallen || (await world.item()).status === 'finished');
+        world.killAll();
+        world.time.now += 61 * 60_000;
+        world.target.forget();
+        await world.finish();
+      },
+      check: (world) => world.checkCounts(),
+    });
+    expect(fell).toBeGreaterThan(10);
+  });
+
+  test('two-phase: a target that forgets for good stops the job, which says what is lost, and nothing goes on behind it', async () => {
+    const world = new ClickWorld({ sink: 'two-phase', isOpen: true });
+    (world.target as TwoPhaseTarget).isSpent = true;
+    let hasForgotten = false;
+    world.fate = ({ method }) => {
+      if (method === 'target.commit' && !hasForgotten) {
+        hasForgotten = true;
+        world.target.forget();
+      }
+      return 'go';
+    };
+    await world.create();
+    await world.until(async () => (await world.item()).status === 'failed');
+    const { failure, completed } = await world.item();
+    expect(failure).toMatch(/output of checkpoint 1 is lost \(SINK_TRANSACTION_FORGOTTEN\): .*clicks\/out\/0\/\d\/0/);
+    expect(completed.map((c) => c.checkpoint)).toEqual([1]);
+    expect((await world.head('0-0')).kind).toBe('seal');
+  });
+
+  test.each(['write-ahead', 'two-phase'] as const)(
+    '%s: our own copy is gone before it was committed: the job stops and says so',
+    async (sink) => {
+      const world = new ClickWorld({ sink, isOpen: true });
+      let rows = '';
+      world.fate = ({ method, place, process }) => {
+        if (!isCoordinator(process.name) || method !== 'objects.get' || !place.startsWith('rows/')) return 'go';
+        rows ||= place;
+        world.service.objects.remove(rows);
+        return 'go';
+      };
+      await world.create();
+      await world.until(async () => (await world.item()).status === 'failed');
+      const { failure } = await world.item();
+      expect(failure).toMatch(/output of checkpoint 1 is lost \(SINK_TRANSACTION_LOST\): /);
+      expect(failure).toContain(rows);
+    },
+  );
 });

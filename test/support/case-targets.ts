@@ -2,7 +2,7 @@
 // its kind promises, and says so when something became visible that should not be.
 
 import type { SinkContext, TransactionId } from '../../lib/api/sink.ts';
-import { GenericWriteAheadSink, idempotentSink, type Sink, TwoPhaseCommitSink } from '../../lib/index.ts';
+import { compareRowTags, GenericWriteAheadSink, idempotentSink, type RowTag, type Sink, TwoPhaseCommitSink } from '../../lib/index.ts';
 import { CaseProcess } from './case-process.ts';
 
 export const sinkKinds = ['idempotent', 'write-ahead', 'two-phase'] as const;
@@ -38,6 +38,8 @@ export function newTarget(kind: SinkKind): CaseTarget {
 export class IdempotentTarget extends CaseTarget {
   readonly isTransactional = false;
   readonly rows = new Map<string, string>();
+  /** A table that keeps one row for each user, by the tag of its last write. */
+  readonly latest = new Map<string, { readonly value: string; readonly tag: RowTag }>();
   /** Other input stands where rows were made before. */
   mayReplace = false;
   /** Every hand-over, repeats too. */
@@ -53,11 +55,20 @@ export class IdempotentTarget extends CaseTarget {
       open: (ctx) => {
         process = CaseProcess.of(ctx);
       },
-      write: (rows) =>
+      write: (rows, tag) =>
         process!.call('target.write', `${rows.length}`, () => {
-          for (const { id, value } of rows) this.#keep(id, value, process!.name);
+          for (const { id, value } of rows) {
+            this.#keep(id, value, process!.name);
+            this.#upsert(value, tag);
+          }
         }),
     });
+  }
+
+  #upsert(value: string, tag: RowTag): void {
+    const user = value.split(' ')[0] as string;
+    const held = this.latest.get(user);
+    if (held === undefined || compareRowTags(tag, held.tag) >= 0) this.latest.set(user, { value, tag });
   }
 
   #keep(id: string, value: string, process: string): void {

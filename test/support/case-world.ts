@@ -73,6 +73,12 @@ export class CaseWorld {
   reaches: (invocation: Invocation) => boolean = () => true;
   /** Newest checkpoint that was ever complete. */
   completed = 0;
+  /** Every checkpoint that was ever complete. */
+  readonly everCompleted: number[] = [];
+  /** Checkpoints that are open. */
+  open: readonly number[] = [];
+  /** Most messages that waited for a barrier in one entry. */
+  heldMost = 0;
   /** A restore has been asked for. */
   isRestored = false;
   sweeps = false;
@@ -88,6 +94,7 @@ export class CaseWorld {
   readonly #sealed = new Set<string>();
   readonly #asleep: { readonly process: CaseProcess; rounds: number }[] = [];
   #coordinator: CaseProcess | undefined;
+  #begun = 0;
   #next = 0;
   #processes = 0;
 
@@ -146,6 +153,10 @@ export class CaseWorld {
     const job = await readJob(this.ports);
     if (job === undefined) throw new Error('no job');
     return job.item;
+  }
+
+  everBegun(checkpoint: number): boolean {
+    return this.#begun >= checkpoint;
   }
 
   /** Newest entry of a subtask, as it lies in its ring. */
@@ -343,8 +354,11 @@ export class CaseWorld {
 
   #observe(change: ServiceChange): void {
     if (change.kind === 'item' && change.name === jobItemName) {
-      const { completed, generation, restoring } = decodeJobItem(change.content.bytes);
+      const { completed, open, begun, generation, restoring } = decodeJobItem(change.content.bytes);
       this.completed = Math.max(this.completed, completed.at(-1)?.checkpoint ?? 0);
+      for (const c of completed) if (!this.everCompleted.includes(c.checkpoint)) this.everCompleted.push(c.checkpoint);
+      this.#begun = Math.max(this.#begun, begun);
+      this.open = open.map(({ checkpoint }) => checkpoint);
       this.isRestored ||= generation > 0 || restoring !== undefined;
       if (this.#o.target !== undefined) this.#o.target.completed = this.completed;
     }
@@ -354,7 +368,9 @@ export class CaseWorld {
     if (this.#written.has(entry)) this.violations.push(`entry ${entry} is written twice`);
     if (this.#sealed.has(ring)) this.violations.push(`entry ${entry} is written behind the seal`);
     this.#written.add(entry);
-    if (unpackHead(change.entry.bytes).kind === 'seal') this.#sealed.add(ring);
+    const { kind, held } = unpackHead(change.entry.bytes);
+    if (kind === 'seal') this.#sealed.add(ring);
+    this.heldMost = Math.max(this.heldMost, held.length);
   }
 
   #context(stage: number): Parameters<Source<unknown>['enumerate']>[0] {

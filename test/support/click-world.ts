@@ -1,6 +1,8 @@
 // A world that counts clicks: the job of most cases.
 
+import { acknowledgementName } from '../../lib/invocation/job-item.ts';
 import { type Click, type ClickJobOptions, clickJob, clicksOf, countsOf, type ScriptedSource, scriptedSource } from './case-jobs.ts';
+import type { CallInfo, Fate } from './case-process.ts';
 import { type CaseTarget, newTarget, type SinkKind } from './case-targets.ts';
 import { CaseWorld, type CaseWorldOptions } from './case-world.ts';
 
@@ -44,3 +46,11 @@ export class ClickWorld extends CaseWorld {
 }
 
 export const isCoordinator = (name: string): boolean => /\.c\d+$/.test(name);
+
+/** While a checkpoint is open its acknowledgements get lost, so it is given up by time. */
+export const unacknowledged =
+  (checkpoint: number, subtask = '') =>
+  ({ method, place }: CallInfo, world: CaseWorld): Fate => {
+    const isOfIt = method === 'items.put' && place.startsWith(acknowledgementName(checkpoint, subtask));
+    return isOfIt && world.open.includes(checkpoint) ? 'refuse' : 'go';
+  };

@@ -71,6 +71,11 @@ async function promise(warm: WarmSubtask, services: UnitServices): Promise<void>
   }
   const name = `snapshot/${head.generation}/${head.subtask}/${head.n}`;
   const snapshot = await warm.state.snapshotAtBarrier(name);
+  if (snapshot !== undefined) {
+    // It is as good as a materialise. Unless the next entry says so, snapshots of checkpoints that are over look as if somebody might yet name them.
+    warm.snapshot = snapshot;
+    warm.flushedThrough = head.n;
+  }
   await acknowledge(snapshot === undefined ? head : { ...head, snapshot, flushedThrough: head.n }, services);
 }
 
