@@ -118,13 +118,21 @@ export class OperatorHost {
   }
 
   fireProcessingTimers(now: number): boolean {
-    const isDone = (this.operators[0] as Operator).fireProcessingTimers(now, timersPerStep);
-    this.#forward(0);
+    let isDone = true;
+    for (const [index, operator] of this.operators.entries()) {
+      if (!operator.fireProcessingTimers(now, timersPerStep)) isDone = false;
+      this.#forward(index);
+    }
     return isDone;
   }
 
   nextProcessingTimer(): number | undefined {
-    return this.operators[0]?.nextProcessingTimer();
+    let next: number | undefined;
+    for (const operator of this.operators) {
+      const own = operator.nextProcessingTimer();
+      if (own !== undefined && (next === undefined || own < next)) next = own;
+    }
+    return next;
   }
 
   /** Barriers, idleness and the end go to every target of every outlet. */
@@ -208,7 +216,16 @@ export class OperatorHost {
     // Operators that make their own watermarks let only the end of event time through.
     if (!operator.forwardsWatermarks && timestamp < Number.MAX_SAFE_INTEGER) return;
     if (timestamp > operator.watermark) operator.watermark = timestamp;
+    if (index > 0) this.#fireDue(index);
     this.#toTargets(index, timestamp);
+  }
+
+  /** Behind the head only operators of a source that is partitioned by their key have timers. */
+  #fireDue(index: number): void {
+    for (let isDone = false; !isDone; ) {
+      isDone = (this.operators[index] as Operator).fireEventTimers(timersPerStep);
+      this.#forward(index);
+    }
   }
 
   #toTargets(index: number, timestamp: number): void {

@@ -1,6 +1,7 @@
 // A replay reads what a sealed parent had read already, from the subtask's own position on: what its caller knows may be a generation old.
 // It is over when a call finds nothing left after the newest entry has been delivered, not when a log shows the position.
 
+import { sourceOf } from '../coordinator/owners.ts';
 import type { SplitProgress } from '../entry.ts';
 import { type EventPart, readRecords } from '../event-records.ts';
 import type { Answer, Invocation } from '../invocation.ts';
@@ -22,7 +23,8 @@ export async function replay(session: Session, invocation: Extract<Invocation, {
     subtask: session.subtask,
     split: progress.ordinal,
     records,
-    isLast,
+    // The end of a split that gives way to others is not the end of what it says; that is the coordinator's to find out.
+    isLast: isLast && sourceOf(warm.stage)?.evolution === undefined,
     isReplay: true,
     isAgain: true,
   });
