@@ -50,6 +50,13 @@ export class PulseRun {
     return this.item;
   }
 
+  /** Reads the item again. @returns whether it is another one than this pulse went by */
+  async isOvertaken(): Promise<boolean> {
+    const { revision } = this.#job;
+    await this.refresh();
+    return this.#job.revision !== revision;
+  }
+
   ring(subtask: string): { readonly generation: number; readonly subtask: string } {
     return { generation: this.item.generation, subtask };
   }

@@ -3,8 +3,10 @@
 //   U1  A restore comes before everything else, and nothing else happens until it is over.
 //   U2  What is open ends before anything is told, told before anything is cleaned up, and cleaned up before anything begins.
 //   U3  A call that fails, of a subtask or of a target, is made again by the next pulse. A store that fails ends the pulse, and nothing is lost.
+//   U4  A pulse that was asleep may miss what others have removed since. It is an error only if the job item is still the one that it went by.
 
 import type { SourceContext } from '../../api/source.ts';
+import { isSluiceError } from '../../core/errors.ts';
 import type { Clock, Random } from '../../core/ports.ts';
 import type { Plan } from '../../graph/plan.ts';
 import type { Control, TransactionSettler } from '../control.ts';
@@ -70,13 +72,31 @@ export async function pulse(options: PulseOptions): Promise<PulseReport> {
   if (job === undefined) return { item: undefined, isBusy: false };
   if (job.item.planHash !== options.plan.hash) throw otherPlan(job.item, options.plan);
   const run = new PulseRun(options, job);
+  try {
+    const isReplaying = await moveAll(run);
+    return { item: run.item, isBusy: isReplaying || isPending(run.item) };
+  } catch (e) {
+    if (!isGone(e) || !(await run.isOvertaken())) throw e;
+    run.notice('others went on meanwhile', e);
+    return { item: run.item, isBusy: true };
+  }
+}
+
+const goneCodes: readonly string[] = ['CHECKPOINT_NOT_FOUND', 'OBJECT_MISSING'];
+
+function isGone(e: unknown): boolean {
+  return isSluiceError(e) && goneCodes.includes(e.code);
+}
+
+/** @returns whether a replay is left */
+async function moveAll(run: PulseRun): Promise<boolean> {
+  const { ports, plan } = run.options;
   if (isBeingCreated(run.item)) {
-    await finishCreation(options.ports, run.item, options.plan);
+    await finishCreation(ports, run.item, plan);
     await run.refresh();
   }
   await continueRestore(run);
-  const isReplaying = run.item.status === 'running' ? await moveOn(run) : await standStill(run);
-  return { item: run.item, isBusy: isReplaying || isPending(run.item) };
+  return run.item.status === 'running' ? moveOn(run) : standStill(run);
 }
 
 /** @returns whether a replay is left */

@@ -138,6 +138,35 @@ describe('a checkpoint', () => {
   });
 });
 
+describe('a pulse that misses what it needs', () => {
+  const missing = { code: 'CHECKPOINT_NOT_FOUND' };
+
+  test('says so when the job item still names it', async () => {
+    const job = new ScriptedJob();
+    await job.create();
+    await job.checkpoint();
+    await job.ports.objects.remove('checkpoint/0000000001/_metadata');
+    await expect(job.wait()).rejects.toMatchObject(missing);
+  });
+
+  test('was asleep, when others have changed the job since, and ends without an error', async () => {
+    const job = new ScriptedJob();
+    await job.create();
+    await job.checkpoint();
+    await job.read('0-0', 9);
+    let isAsleep = true;
+    job.onRequest = (method) => {
+      if (method !== 'objects.get' || !isAsleep) return;
+      isAsleep = false;
+      const { bytes, revision } = job.service.items.get('job')!;
+      job.service.items.put({ name: 'job', content: { bytes, change: '' }, expects: revision });
+      job.service.objects.remove('checkpoint/0000000001/_metadata');
+    };
+    expect(await job.wait()).toMatchObject({ isBusy: true });
+    expect(job.events.at(-1)).toMatchObject({ kind: 'notice', message: expect.stringContaining('others went on') });
+  });
+});
+
 test('C53 a clock that was ahead puts off a checkpoint or its time-out for no longer than they last', async () => {
   const job = new ScriptedJob({ checkpoints: { timeout: 5_000, tolerableFailures: 9 } });
   await job.create();
