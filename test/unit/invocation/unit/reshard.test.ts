@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Collector,
+  collect,
+  defineJob,
+  type Env,
+  FsStateBackend,
+  keyedProcess,
+  valueState,
+  WatermarkStrategy,
+} from '../../../../lib/index.ts';
+import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
+import { ReshardWorld } from '../../../support/reshard-world.ts';
+import { Shards } from '../../../support/shards.ts';
+
+interface Event {
+  readonly k: string;
+  readonly n: number;
+}
+
+const keys = Array.from({ length: 4 }, (_, i) => `k${i}`);
+/** Records `from` to `to` of every key, in order of number. */
+const records = (from: number, to: number): readonly Event[] =>
+  Array.from({ length: to - from + 1 }, (_, i) => keys.map((k) => ({ k, n: from + i }))).flat();
+
+/** Tells each record with how many came before it, and with the end of time each record once more. */
+const counting = keyedProcess({
+  state: { seen: valueState({ default: () => 0 }) },
+  processElement({ k, n }: Event, ctx, out: Collector<string>) {
+    const seen = ctx.state.seen.value() + 1;
+    ctx.state.seen.update(seen);
+    out.collect(`${k} ${n} ${seen}`);
+    ctx.timerService.registerEventTimeTimer(1_000_000 + n);
+  },
+  onTimer(at: number, ctx, out: Collector<string>) {
+    out.collect(`${ctx.getCurrentKey()} timer ${at - 1_000_000}`);
+  },
+});
+
+const expected = (to: number): readonly string[] =>
+  keys.flatMap((k) => Array.from({ length: to }, (_, i) => [`${k} ${i + 1} ${i + 1}`, `${k} timer ${i + 1}`]).flat()).sort();
+
+interface Setting {
+  readonly shards?: number;
+  readonly isFs?: boolean;
+  readonly hasExchange?: boolean;
+  readonly environments?: number;
+}
+
+function worldOf({ shards: count = 1, isFs = false, hasExchange = false, environments = 2 }: Setting = {}) {
+  const shards = new Shards<Event>(({ k }) => k, count);
+  const out = collect<string>();
+  const job = defineJob('shards', (env: Env) => {
+    env.setMaxParallelism(8);
+    env.enableCheckpointing('2 s', { numRetained: 3 });
+    if (isFs) env.setStateBackend(new FsStateBackend('file:/state'));
+    const source = env.fromSource(shards.source(), {
+      uid: 'in',
+      partitionedBy: ({ k }) => k,
+      watermarks: WatermarkStrategy.forMonotonousTimestamps<Event>().withTimestamps(({ n }) => n),
+    });
+    const counted = source
+      .keyBy(({ k }) => k)
+      .process(counting)
+      .uid('count');
+    if (!hasExchange) counted.sinkTo(out, { uid: 'out' });
+    else
+      counted
+        .keyBy((text) => text.split(' ')[0] as string)
+        .process(passing)
+        .uid('pass')
+        .setParallelism(2)
+        .sinkTo(out, { uid: 'out' });
+  });
+  return { shards, out, world: new ReshardWorld(shards, { job, environments, ringSlots: 8 }) };
+}
+
+/** Hands on what it gets, and notices what comes twice or out of order. */
+const passing = keyedProcess({
+  state: { last: valueState({ default: () => 0 }) },
+  processElement(text: string, ctx, out: Collector<string>) {
+    const [, n, seen] = text.split(' ');
+    if (n !== 'timer') {
+      if (Number(seen) !== ctx.state.last.value() + 1) out.collect(`out of order: ${text}`);
+      ctx.state.last.update(Number(seen));
+    }
+    out.collect(text);
+  },
+});
+
+const subtasks = async (world: ReshardWorld<Event>): Promise<readonly string[]> => (await world.item()).owners.map((o) => o.subtask);
+
+describe('a stream whose shards split and merge', () => {
+  for (const isFs of [false, true]) {
+    for (const hasExchange of [false, true]) {
+      const where = `${hasExchange ? 'with an exchange behind' : 'in one stage'}, ${isFs ? 'state in snapshots' : 'state in the table'}`;
+
+      test(`C41: records of a key come in order and once over a split, ${where}`, async () => {
+        const { shards, out, world } = worldOf({ isFs, hasExchange });
+        await world.create();
+        shards.put(...records(1, 5));
+        await world.feed();
+        shards.split(shards.all[0]!);
+        shards.put(...records(6, 10));
+        await world.settle();
+        expect((await subtasks(world)).filter((s) => s.startsWith('0'))).toEqual(['0-s1', '0-s2']);
+        await world.finish();
+        expect([...out.rows].sort()).toEqual(expected(10));
+        expect(world.isAllAcknowledged).toBe(true);
+      });
+
+      test(`C41: and over a merge, ${where}`, async () => {
+        const { shards, out, world } = worldOf({ shards: 2, isFs, hasExchange });
+        await world.create();
+        shards.put(...records(1, 5));
+        await world.feed();
+        const merged = shards.merge(shards.all[0]!, shards.all[1]!);
+        shards.put(...records(6, 8));
+        await world.settle();
+        shards.split(merged, merged.split.range.from + 1_000_000_000);
+        shards.put(...records(9, 12));
+        await world.settle();
+        expect((await subtasks(world)).filter((s) => s.startsWith('0'))).toEqual(['0-s3', '0-s4']);
+        await world.finish();
+        expect([...out.rows].sort()).toEqual(expected(12));
+      });
+    }
+  }
+
+  test('C41: a parent that was empty since the last checkpoint hands over what it had', async () => {
+    const { shards, out, world } = worldOf();
+    await world.create();
+    shards.put(...records(1, 5));
+    await world.settle();
+    const [newest] = (await world.item()).completed.slice(-1);
+    shards.split(shards.all[0]!);
+    await world.settle();
+    expect((await world.item()).completed.at(-1)!.checkpoint).toBeGreaterThan(newest!.checkpoint); // the change itself is news
+    shards.put(...records(6, 10));
+    await world.finish();
+    expect([...out.rows].sort()).toEqual(expected(10));
+  });
+
+  test('C41: three environments that never serve a subtask twice in a row', async () => {
+    const { shards, out, world } = worldOf({ environments: 3, hasExchange: true, shards: 2 });
+    await world.create();
+    for (let n = 1; n <= 12; n++) {
+      shards.put(...records(n, n));
+      if (n === 3) shards.split(shards.all[0]!);
+      if (n === 6) shards.merge(shards.all[3]!, shards.all[1]!);
+      if (n === 9) shards.split(shards.all[2]!);
+      await world.feed();
+      while (await world.drain());
+      await world.pulse();
+    }
+    await world.finish();
+    expect([...out.rows].sort()).toEqual(expected(12));
+  });
+
+  for (const hasExchange of [false, true]) {
+    for (const when of hasExchange ? (['before'] as const) : (['after'] as const)) {
+      test(`C41: a coordinator that dies ${when} one of its requests, ${hasExchange ? 'with an exchange behind' : 'in one stage'}`, async () => {
+        const play = async (request: number | undefined) => {
+          const { shards, out, world } = worldOf({ hasExchange, shards: 2 });
+          await world.create();
+          shards.put(...records(1, 3));
+          await world.settle(4);
+          shards.put(...records(4, 5));
+          await world.feed();
+          shards.merge(shards.all[0]!, shards.all[1]!);
+          shards.put(...records(6, 6));
+          await world.feed();
+          await world.feed();
+          while (await world.drain());
+          await world.feed();
+          world.requests = 0;
+          world.cutAt = request === undefined ? undefined : { request, when };
+          await world.pulse();
+          await world.pulse();
+          const { requests } = world;
+          world.cutAt = undefined;
+          await world.finish();
+          expect([...out.rows].sort(), `cut ${when} request ${request}`).toEqual(expected(6));
+          return requests;
+        };
+        const requests = await play(undefined);
+        expect(requests).toBeGreaterThan(30);
+        for (let request = 1; request <= requests; request += 3) await play(request); // each single one: move.test.ts
+      });
+    }
+  }
+
+  for (const isFs of [false, true]) {
+    for (const target of ['before', 'after'] as const) {
+      test(`C41: a restore to ${target} the change, ${isFs ? 'state in snapshots' : 'state in the table'}`, async () => {
+        const { shards, out, world } = worldOf({ isFs, hasExchange: true });
+        await world.create();
+        shards.put(...records(1, 2));
+        await world.settle(6);
+        const before = (await world.item()).completed.at(-1)!.checkpoint;
+        shards.put(...records(3, 4));
+        await world.feed();
+        shards.split(shards.all[0]!);
+        shards.put(...records(5, 6));
+        await world.settle(1);
+        await world.settle(target === 'before' ? 1 : 6);
+        shards.put(...records(7, 8));
+        while (await world.feed());
+        await startRestore(world.ports, target === 'before' ? before : 'latest');
+        await world.pulse();
+        const owners = (await subtasks(world)).filter((s) => s.startsWith('0'));
+        expect(owners).toEqual(target === 'before' ? ['0-s0'] : ['0-s1', '0-s2']);
+        shards.put(...records(9, 10));
+        await world.settle();
+        expect((await subtasks(world)).filter((s) => s.startsWith('0'))).toEqual(['0-s1', '0-s2']);
+        await world.finish();
+        // Rows that a later checkpoint had made visible come again when an older one is restored.
+        const rows = target === 'before' ? [...new Set(out.rows)] : out.rows;
+        expect([...rows].sort()).toEqual(expected(10));
+        expect(world.isAllAcknowledged).toBe(true);
+      });
+    }
+  }
+});
