@@ -12,7 +12,7 @@ export interface Surroundings {
   readonly process: SimulatedProcess;
   readonly targets: Targets;
   readonly arrivals: Arrivals;
-  readonly throwsNow: () => boolean;
+  readonly throwsNow: (row?: Row) => boolean;
   readonly testify: (t: Testimony) => void;
 }
 
@@ -31,7 +31,7 @@ function configure(env: Env, spec: JobSpec): void {
   const c = spec.checkpoints;
   env.setMaxParallelism(spec.maxParallelism);
   if (spec.backend === 'fs') env.setStateBackend(new FsStateBackend('file:/checkpoints'));
-  else env.setStateBackend(new MemoryStateBackend(1_048_576));
+  else if (spec.backend !== 'table') env.setStateBackend(new MemoryStateBackend(1_048_576));
   env.enableCheckpointing(c.intervalMs, {
     mode: c.mode,
     timeout: c.timeoutMs,

@@ -58,6 +58,10 @@ export const happenings = [
   'prepare refused',
   'row refused as older',
   'user code throws',
+  'a record kills',
+  'thrower parked',
+  'killer parked',
+  'parked by bad luck',
 ] as const;
 
 export type Happening = (typeof happenings)[number];

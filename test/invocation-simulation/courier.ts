@@ -28,7 +28,14 @@ export async function runCourier(name: string, o: CourierOptions): Promise<void>
     const groups = [...Map.groupBy(deliveries, (d) => d.group)];
     if (groups.length > 1) o.counts.count('event of several subtasks');
     if (deliveries.some((d) => d.receives > 1)) o.counts.count('message redelivered');
-    const parts = groups.map(([subtask, list]): Invocation => ({ kind: 'messages', subtask, messages: list.map((d) => d.bytes) }));
+    const parts = groups.map(
+      ([subtask, list]): Invocation => ({
+        kind: 'messages',
+        subtask,
+        messages: list.map((d) => d.bytes),
+        isAgain: list.some((d) => d.receives > 1),
+      }),
+    );
     const answers = await o.fleet.event(parts);
     // The answer to the whole event is one: a part without one leaves all of it where it is, as far as it is not known to be done.
     groups.forEach(([, list], i) => {

@@ -37,6 +37,7 @@ export interface FeedOptions {
 export class Feed {
   readonly #o: FeedOptions;
   readonly #random: SeededRandom;
+  readonly #knowsRepeats: boolean;
   #acknowledged = 0;
   #isEndAcknowledged = false;
   #sentTo = 0;
@@ -44,6 +45,7 @@ export class Feed {
   constructor(options: FeedOptions) {
     this.#o = options;
     this.#random = options.random.fork(`feed ${options.script.id}`);
+    this.#knowsRepeats = this.#random.chance(0.5);
   }
 
   get acknowledged(): number {
@@ -71,9 +73,12 @@ export class Feed {
     const to = Math.min(arrived, this.#acknowledged + this.#random.between(1, rates.batchMax));
     if (from < this.#acknowledged) counts.count('overlapping event');
     else if (from < this.#sentTo) counts.count('redelivered event');
+    // Some mappings know whether they have given any of it before, others do not.
+    const isAgain = this.#knowsRepeats ? from < this.#sentTo : undefined;
     this.#sentTo = Math.max(this.#sentTo, to);
     const records = script.rows.slice(from, to).map((value, i): EventRecord => ({ value, after: positionAfter(script, from + i + 1) }));
-    return { kind: 'records', subtask: this.#o.subtask, split: this.#o.ordinal, records, isLast: to === script.rows.length && isEnd };
+    const isLast = to === script.rows.length && isEnd;
+    return { kind: 'records', subtask: this.#o.subtask, split: this.#o.ordinal, records, isLast, isAgain };
   }
 
   async #deliver(invocation: Invocation & { readonly kind: 'records' }): Promise<void> {

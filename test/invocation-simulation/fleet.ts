@@ -36,6 +36,8 @@ export interface FleetOptions {
   /** How likely a subtask is served where it was served before. */
   readonly affinity: number;
   readonly onDefect: (error: unknown, invocation: Invocation) => void;
+  /** Nobody will answer: the environment died, or was given up. */
+  readonly onLost: (invocation: Invocation) => void;
 }
 
 /** What an environment keeps free of its time for its last requests. */
@@ -76,7 +78,9 @@ export class Fleet {
     const answers: (Answer | undefined)[] = [];
     for (const part of parts) {
       answers.push(await Promise.race([this.#run(seat, part), gone]));
-      if (isGone) return answers;
+      if (!isGone) continue;
+      this.#o.onLost(part);
+      return answers;
     }
     this.#release(seat);
     return answers;

@@ -10,6 +10,8 @@ export interface Ended {
   readonly rewinds: number;
   /** Nothing was lost or repeated anywhere: also at-least-once is exact. */
   readonly isCalm: boolean;
+  /** See `evaluate`. */
+  readonly parked: ReadonlyMap<string, number>;
 }
 
 interface Allowed {
@@ -19,7 +21,7 @@ interface Allowed {
 }
 
 export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generator<string> {
-  const { sinks } = evaluate(spec);
+  const { sinks } = evaluate(spec, ended.parked);
   for (const node of spec.nodes) {
     if (node.op.kind !== 'sink') continue;
     const { sink } = node.op;
@@ -39,7 +41,7 @@ export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generato
 function shownBy(sink: string, uid: string, targets: Targets): readonly Row[] {
   switch (sink) {
     case 'upsert':
-      return [...(targets.upserted.get(uid)?.values() ?? [])];
+      return [...(targets.upserted.get(uid)?.values() ?? [])].map(({ row }) => row);
     case 'append':
       return targets.appended.get(uid) ?? [];
     case 'log': {

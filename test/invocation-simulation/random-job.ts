@@ -26,6 +26,10 @@ export interface Setting {
   readonly isFinite: boolean;
   /** The user may restore a retained checkpoint that is not the newest: output then repeats. */
   readonly mayRewind: boolean;
+  /** Rows that no function survives, by id: it throws whenever it is given one, or its process dies. */
+  readonly poison: ReadonlyMap<string, 'throws' | 'kills'>;
+  /** Tries of a record that fails. */
+  readonly attemptsMax: number;
 }
 
 export interface InvocationBounds {
@@ -65,7 +69,7 @@ export function randomJob(seed: number): Setting {
       name: 'sim',
       nodes,
       checkpoints: checkpoints(random, mode),
-      backend: random.pick(['memory', 'fs']),
+      backend: random.pick(['table', 'table', 'memory', 'fs']),
       restarts: 'default',
       maxParallelism: random.pick([4, 7, 16]),
       parallelism: [1],
@@ -74,7 +78,15 @@ export function randomJob(seed: number): Setting {
     limits: bounds(random),
     isFinite: random.chance(0.7) || nodes.some((n) => endsWithTime.includes(n.op.kind)),
     mayRewind: mode === 'EXACTLY_ONCE' && random.chance(0.25),
+    poison: mode === 'EXACTLY_ONCE' && random.chance(0.2) ? poisonOf(random, nodes) : new Map(),
+    attemptsMax: random.pick([3, 3, 5]),
   };
+}
+
+function poisonOf(random: SeededRandom, nodes: readonly Node[]): ReadonlyMap<string, 'throws' | 'kills'> {
+  const ids = nodes.flatMap((n) => (n.op.kind === 'source' ? n.op.source.splits.flatMap((s) => s.rows.map((r) => r.id)) : []));
+  const kills = random.chance(0.5);
+  return new Map(ids.filter(() => random.chance(0.12)).map((id) => [id, kills && random.chance(0.5) ? 'kills' : 'throws'] as const));
 }
 
 function bounds(random: SeededRandom): InvocationBounds {
@@ -110,12 +122,15 @@ class Draw {
   readonly #nodes: Node[] = [];
   readonly #keys: number;
   readonly #rowsMax: number;
+  /** Each source is followed by a function that may throw. */
+  readonly #isGuarded: boolean;
 
   constructor(random: SeededRandom, mode: Mode) {
     this.#random = random;
     this.#mode = mode;
     this.#keys = random.pick([1, 2, 3, 4]);
     this.#rowsMax = random.pick([6, 10, 14]);
+    this.#isGuarded = random.chance(0.3);
   }
 
   nodes(): readonly Node[] {
@@ -147,7 +162,17 @@ class Draw {
     const parallelism = random.between(1, splits.length);
     const input = this.#add({ kind: 'source', source }, [], parallelism);
     const rows = splits.reduce((n, s) => n + s.rows.length, 0);
-    return { input, isOrdered: true, isTimed: hasWatermarks, isIdentified: true, parallelism, rows, hops: 0, origins: [input.node] };
+    const stream = {
+      input,
+      isOrdered: true,
+      isTimed: hasWatermarks,
+      isIdentified: true,
+      parallelism,
+      rows,
+      hops: 0,
+      origins: [input.node],
+    };
+    return this.#isGuarded ? this.#chain(stream, { kind: 'map', add: 0, mayThrow: true }) : stream;
   }
 
   /** Something in front of the first exchange, or two sources that become one stream. */
@@ -216,7 +241,7 @@ class Draw {
     const pinned = stream.isOrdered && random.chance(0.7);
     if (this.#mode !== 'EXACTLY_ONCE') return cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned: pinned }, loose);
     const choices: (() => Stream)[] = [
-      () => cut({ kind: 'count', key }, loose),
+      () => cut({ kind: 'count', key }, { ...loose, isIdentified: stream.isIdentified }),
       () => cut({ kind: 'distinct', key, modulus: random.between(3, 40) }, loose),
       () => cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned: pinned }, { ...loose, isOrdered: pinned }),
       () => this.#rules(stream, key, to.parallelism),

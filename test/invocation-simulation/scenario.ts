@@ -10,7 +10,8 @@ import { decodeHead } from '../../lib/invocation/entry-codec.ts';
 import { decodeHandles } from '../../lib/invocation/job-item-codec.ts';
 import { patient } from '../../lib/invocation/patience.ts';
 import type { InvocationPorts } from '../../lib/invocation/ports.ts';
-import { createEnvironment } from '../../lib/invocation/unit/create-environment.ts';
+import { createEnvironment, createServices, type EnvironmentOptions } from '../../lib/invocation/unit/create-environment.ts';
+import { listLetters } from '../../lib/invocation/unit/look.ts';
 import { describe } from '../../lib/operators/describe.ts';
 import {
   type FakeCall,
@@ -22,6 +23,7 @@ import {
   seededRandom,
   World,
 } from '../../lib/testing/index.ts';
+import type { Row } from '../simulation/spec.ts';
 import { Auditors } from './audit.ts';
 import { buildJob } from './build.ts';
 import { Chaos, drawRates, type Rates } from './chaos.ts';
@@ -34,6 +36,7 @@ import { judged } from './judgement.ts';
 import { randomJob, type Setting } from './random-job.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { Targets } from './targets.ts';
+import { parkedRows, Trouble } from './trouble.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface Outcome extends Verdict {
@@ -64,12 +67,16 @@ class Scenario {
   readonly #rates: Rates;
   readonly #service: FakeService;
   readonly #targets: Targets;
+  readonly #trouble: Trouble;
+  /** How often a function throws for no reason of the record. */
+  readonly #throwRate: number;
   readonly #auditors: Auditors;
   readonly #fleet: Fleet;
   readonly #faultySteps: number;
   /** How much faster than the faulty part each split arrives. */
   readonly #haste: ReadonlyMap<string, number>;
   readonly #timeoutMs: number;
+  readonly #flushBelowSlots: number;
   #rewinds = 0;
   #isOver = false;
   #ending = 'stuck';
@@ -81,6 +88,7 @@ class Scenario {
     this.#random = random;
     this.#rates = drawRates(random);
     this.#timeoutMs = random.pick([200, 600, 2_000]);
+    this.#flushBelowSlots = random.pick([0, 1, 3, 64]);
     this.#faultySteps = random.pick([1_500, 2_500, 4_000]);
     this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
     this.#world = new World({
@@ -93,6 +101,8 @@ class Scenario {
     this.#service = new FakeService();
     this.#turnKnobs();
     this.#targets = new Targets(this.#counts);
+    this.#trouble = new Trouble(setting, this.#service, this.#counts);
+    this.#throwRate = random.pick([0, 0, 0.01, 0.04]);
     const { spec } = setting;
     this.#auditors = new Auditors({ world: this.#world, service: this.#service, setting, targets: this.#targets, counts: this.#counts });
     this.#haste = new Map(
@@ -110,6 +120,7 @@ class Scenario {
       affinity: random.pick([0, 0.5, 0.95]),
       start: (process) => this.#environment(process),
       onDefect: (error, invocation) => this.#meetError(error, `${invocation.kind} of ${invocation.subtask}`),
+      onLost: (invocation) => this.#trouble.lost(invocation),
     });
   }
 
@@ -278,7 +289,12 @@ class Scenario {
     const { spec } = this.#setting;
     if (this.#auditors.failures.length > 0) return;
     const ended = { rewinds: this.#rewinds, isCalm: false };
-    for (const what of judged(spec, this.#targets, ended)) this.#auditors.fail(what);
+    const reader = this.#world.process('reader');
+    const letters = await listLetters(createServices(this.#environmentOptions(reader, fakePorts(this.#service))));
+    for (const what of this.#trouble.judged(letters)) this.#auditors.fail(what);
+    const heads = new Map(this.#auditors.item!.owners.map((o) => [o.subtask, this.#plan(reader).stages[o.stage]!.operators[0]!.uid]));
+    const parked = parkedRows(letters, (subtask) => heads.get(subtask)!);
+    for (const what of judged(spec, this.#targets, { ...ended, parked })) this.#auditors.fail(what);
     for (const v of this.#targets.violations) this.#auditors.fail(v);
     for (const name of this.#targets.undecided()) this.#auditors.fail(`transaction ${name} is prepared and never decided`);
   }
@@ -299,7 +315,7 @@ class Scenario {
       process,
       targets: this.#targets,
       arrivals: this.#arrivals,
-      throwsNow: () => false,
+      throwsNow: (row) => row !== undefined && this.#throwsNow(process, row),
       testify: () => {},
     });
     return compile(describe(job, new ParamValues(new Map()), {}));
@@ -320,17 +336,34 @@ class Scenario {
   }
 
   #environment(process: SimulatedProcess): ReturnType<typeof createEnvironment> {
-    const { limits } = this.#setting;
-    return createEnvironment({
+    return createEnvironment(this.#environmentOptions(process, this.#ports(process)));
+  }
+
+  #environmentOptions(process: SimulatedProcess, ports: InvocationPorts): EnvironmentOptions {
+    const { limits, attemptsMax } = this.#setting;
+    return {
       plan: this.#plan(process),
-      ports: this.#ports(process),
+      ports,
       clock: process.ports.clock,
       random: process.ports.random,
       files: process.ports.files,
       report: () => {},
       print: () => {},
-      limits,
-    });
+      limits: { ...limits, attemptsMax, flushBelowSlots: this.#flushBelowSlots },
+    };
+  }
+
+  /** Asked by user code for each row: does it survive this one? */
+  #throwsNow(process: SimulatedProcess, row: Row): boolean {
+    const fate = this.#trouble.fateOf(row);
+    if (fate === 'kills') {
+      this.#trouble.hasKilled(row);
+      this.#chaos.kill(process, this.#world);
+      return true;
+    }
+    if (fate === undefined && !this.#chaos.happens(this.#throwRate)) return false;
+    this.#trouble.hasThrown(row);
+    return true;
   }
 
   #meetResult(method: string, result: unknown): void {

@@ -1,6 +1,7 @@
 // What lies outside: targets of every kind of sink, and the sinks that write to them. A target outlives every process, keeps what was decided for
 // ever, and tells whoever breaks the protocol.
 
+import { compareRowTags, type RowTag } from '../../lib/api/row-tag.ts';
 import type { DetachedSink, Sink } from '../../lib/api/sink.ts';
 import { GenericWriteAheadSink, type IdentifiedRow, idempotentSink, type TransactionId, TwoPhaseCommitSink } from '../../lib/index.ts';
 import type { PendingTransaction } from '../../lib/invocation/entry.ts';
@@ -25,7 +26,7 @@ export class Targets {
   /** By uid: rows in the order in which they became visible. */
   readonly visible: Map<string, Row[]> = new Map();
   /** By uid, then by id of the row. */
-  readonly upserted: Map<string, Map<string, Row>> = new Map();
+  readonly upserted: Map<string, Map<string, { readonly row: Row; readonly tag: RowTag }>> = new Map();
   /** By uid: rows that were sent to it, with every repetition. */
   readonly appended: Map<string, Row[]> = new Map();
   /** By uid: what was sent together, under its checkpoint. */
@@ -87,10 +88,15 @@ export class Targets {
     }
   }
 
-  upsert(uid: string, rows: readonly IdentifiedRow<Row>[]): void {
-    const held = this.upserted.get(uid) ?? new Map<string, Row>();
+  /** Keeps with each row the tag of its last write, and refuses what was written before. */
+  upsert(uid: string, rows: readonly IdentifiedRow<Row>[], tag: RowTag): void {
+    const held = this.upserted.get(uid) ?? new Map<string, { readonly row: Row; readonly tag: RowTag }>();
     this.upserted.set(uid, held);
-    for (const { id, value } of rows) held.set(id, structuredClone(value));
+    for (const { id, value } of rows) {
+      const was = held.get(id);
+      if (was !== undefined && compareRowTags(tag, was.tag) < 0) this.#counts.count('row refused as older');
+      else held.set(id, { row: structuredClone(value), tag });
+    }
   }
 
   append(uid: string, rows: readonly Row[]): void {
@@ -176,7 +182,7 @@ export function contractSink(targets: Targets, uid: string, process: SimulatedPr
 
 export function upsertSink(targets: Targets, uid: string, process: SimulatedProcess): Sink<Row> {
   return idempotentSink<Row>({
-    write: (rows) => process.call('target.upsert', `${rows.length} rows`, () => targets.upsert(uid, rows)),
+    write: (rows, tag) => process.call('target.upsert', `${rows.length} rows`, () => targets.upsert(uid, rows, tag!)),
   });
 }
 

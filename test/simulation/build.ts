@@ -204,7 +204,7 @@ function chained(input: DataStream<Row>, uid: string, op: Op, ctx: FunctionConte
   switch (op.kind) {
     case 'map':
       return input.map((r) => {
-        if (op.mayThrow && ctx.throwsNow()) throw new Error('user code throws');
+        if (op.mayThrow && ctx.throwsNow(r)) throw new Error('user code throws');
         return mapped(r, op.add);
       });
     case 'filter':

@@ -37,7 +37,8 @@ export interface Testimony {
 export interface Surroundings {
   readonly process: SimulatedProcess;
   readonly target: ExternalTarget;
-  readonly throwsNow: () => boolean;
+  /** Asked for each record of some functions, and for each snapshot of others. */
+  readonly throwsNow: (row?: Row) => boolean;
   readonly testify: (t: Testimony) => void;
 }
 
@@ -69,7 +70,7 @@ export function running(ctx: FunctionContext) {
       mean.add(r.v);
       trace.add(r.v);
       // After its state was changed: none of it may stay.
-      if (ctx.throwsNow()) throw new Error('user code throws');
+      if (ctx.throwsNow(r)) throw new Error('user code throws');
       const perRest = [...rests.entries()];
       out.collect({ ...r, v: runningDigest(sum.value()!, last.get(), perRest, max.get()!, mean.get()!, trace.get()!) });
     },

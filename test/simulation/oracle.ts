@@ -15,19 +15,36 @@ interface Streams {
   readonly side: readonly Row[];
 }
 
-export function evaluate(spec: JobSpec): Expected {
+/** @param parked  rows that an operator was given and never processed: `<uid> <text of the row>` → how many of them */
+export function evaluate(spec: JobSpec, parked: ReadonlyMap<string, number> = new Map()): Expected {
   const made: Streams[] = [];
   const sinks = new Map<string, readonly Row[]>();
   const witnessed = new Map<string, number>();
   const rowsOf = (input: Input): readonly Row[] => made[input.node]![input.isSide ? 'side' : 'main'];
   for (const node of spec.nodes) {
-    const inputs = node.inputs.map(rowsOf);
-    const out = applied(node, inputs);
+    const left = new Map(parked);
+    const inputs = node.inputs.map((input) => withoutParked(node.uid, rowsOf(input), left));
+    const all = applied(node, inputs);
+    const out = node.op.kind === 'source' ? withoutParked(node.uid, all as readonly Row[], left) : all;
     made.push(Array.isArray(out) ? { main: out, side: [] } : (out as Streams));
     if (node.op.kind === 'sink') sinks.set(node.uid, inputs[0]!);
     if (node.op.kind === 'witness') witnessed.set(node.uid, inputs[0]!.length);
   }
   return { sinks, witnessed };
+}
+
+export function rowText(r: Row): string {
+  return `${r.id} ${r.k} ${r.s} ${r.v} ${r.t}`;
+}
+
+function withoutParked(uid: string, rows: readonly Row[], left: Map<string, number>): readonly Row[] {
+  if (left.size === 0) return rows;
+  return rows.filter((r) => {
+    const name = `${uid} ${rowText(r)}`;
+    const times = left.get(name) ?? 0;
+    left.set(name, times - 1);
+    return times <= 0;
+  });
 }
 
 function applied(node: Node, inputs: readonly (readonly Row[])[]): readonly Row[] | Streams {

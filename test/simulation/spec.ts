@@ -97,7 +97,8 @@ export interface JobSpec {
   /** In topological order. */
   readonly nodes: readonly Node[];
   readonly checkpoints: CheckpointSpec;
-  readonly backend: 'memory' | 'memory-in-line' | 'fs';
+  /** `table`: nobody chooses one, and the invocation runtime takes its own. */
+  readonly backend: 'memory' | 'memory-in-line' | 'fs' | 'table';
   readonly restarts: 'default' | 'none' | 'fixed' | 'exponential' | 'rate';
   readonly maxParallelism: number;
   /** Of the runs, in order; the last one stays. */
