@@ -2,6 +2,7 @@
 //   K1  A ring is needed by the owners of the job, and by each checkpoint that may still be restored or completed.
 //   K2  A ring that nobody needs is closed: stubs over all of its slots, since an environment that sleeps would append into an empty one. The stubs
 //       go when no environment of that time can live.
+//       One whose subtask gave way to others in this generation is closed when everyone has taken its last message: large ones lie under its ring.
 //   K3  What is listed is judged by an item that was read before: numbers that it does not know yet are left alone.
 //   K4  Listing costs more than what it finds, so an environment that left nothing behind removes what has ended since by name. What others left,
 //       and what came late, is found by the lists of every so manieth checkpoint.
@@ -14,7 +15,7 @@ import { concurrently } from './concurrently.ts';
 import { gravePrefix, timeContent, timeOf } from './graves.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { ringName, ringOf } from './ring-creation.ts';
-import { objectsOfRing, referencesOf, sweepLive } from './sweep.ts';
+import { needsOf, objectsOfRing, sweepLive } from './sweep.ts';
 
 export async function collect(run: PulseRun): Promise<void> {
   const { item, options } = run;
@@ -97,10 +98,13 @@ async function collectRings(run: PulseRun, names: readonly string[]): Promise<vo
 async function buryRings(run: PulseRun, names: readonly string[]): Promise<void> {
   const { item, options } = run;
   const { changelog, items, objects } = options.ports;
-  const references = await referencesOf(run);
-  if (references === undefined) return; // the job goes on too fast to judge; the next pulse looks again
+  const needs = await needsOf(run);
+  if (needs === undefined) return; // the job goes on too fast to judge; the next pulse looks again
+  const { references } = needs;
   for (const name of names) {
     const ring = ringOf(name);
+    const hasGivenWay = ring.generation === item.generation && !item.owners.some(({ subtask }) => subtask === ring.subtask);
+    if (hasGivenWay && !needs.isHeard(ring.subtask)) continue;
     const slots = Array.from({ length: item.ringSlots }, (_, slot) => slot);
     await concurrently(slots, run.concurrency, (slot) => changelog.overwrite({ ring, slot, entry: stubForSlot(slot, item.ringSlots) }));
     const gone = (await objectsOfRing(objects, ring)).filter((object) => !references.has(object));
@@ -113,7 +117,7 @@ async function buryRings(run: PulseRun, names: readonly string[]): Promise<void>
 
 async function removeRings(run: PulseRun, names: readonly string[]): Promise<void> {
   const { changelog, items, objects } = run.options.ports;
-  const references = await referencesOf(run);
+  const references = (await needsOf(run))?.references;
   if (references === undefined) return;
   for (const name of names) {
     const ring = ringOf(name);

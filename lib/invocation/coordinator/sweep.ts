@@ -50,14 +50,35 @@ async function factsOf(run: PulseRun): Promise<Facts | undefined> {
 /** Whether what could be referred to is the same. */
 function isSame(before: JobItem, now: JobItem): boolean {
   const numbers = (item: JobItem): string =>
-    JSON.stringify([item.generation, item.restoring?.generation, item.moving?.epoch, item.begun, item.completed.map((c) => c.checkpoint)]);
+    JSON.stringify([
+      item.generation,
+      item.restoring?.generation,
+      item.moving?.epoch,
+      item.begun,
+      item.completed.map((c) => c.checkpoint),
+      item.owners.map((o) => o.subtask),
+    ]);
   return numbers(before) === numbers(now);
 }
 
-/** Names of all objects that may still be asked for. `undefined`: the job changed while they were looked up. */
-export async function referencesOf(run: PulseRun): Promise<ReadonlySet<string> | undefined> {
+export interface Needs {
+  /** Names of all objects that may still be asked for. */
+  readonly references: ReadonlySet<string>;
+  /** Whether everyone who takes a subtask's messages has taken the last one, so that nothing of it can be under way. */
+  isHeard(subtask: string): boolean;
+}
+
+/** @returns `undefined`: the job changed while it was looked at */
+export async function needsOf(run: PulseRun): Promise<Needs | undefined> {
   const facts = await factsOf(run);
-  return facts === undefined ? undefined : namedBy(facts);
+  if (facts === undefined) return undefined;
+  const receivers = [...facts.owners.values()];
+  return { references: namedBy(facts), isHeard: (subtask) => receivers.every((head) => hasHeard(head, subtask)) };
+}
+
+/** Pure. The last message of a sender ends its channel. */
+export function hasHeard({ channels, held }: Pick<EntryHead, 'channels' | 'held'>, sender: string): boolean {
+  return channels.every((c) => c.sender !== sender || c.hasEnded) && !held.some((h) => h.sender === sender);
 }
 
 function namedBy({ owners, retained }: Facts): ReadonlySet<string> {

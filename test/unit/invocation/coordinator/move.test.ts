@@ -320,3 +320,16 @@ test('operator state is dealt out as on any change of parallelism', () => {
     { ...operator([list('s', 'split', 2, 3), list('u', 'union', 5, 6), list('b', 'broadcast', 8)], 0), accumulators: [] },
   ]);
 });
+
+test('the ring of a parent that no checkpoint needs is closed when everyone has taken its last message', async () => {
+  const { job, source } = await evolving();
+  await job.read('0-s0', 5, { sent: [['0/1-0', 4]] });
+  split(source);
+  await job.pulse();
+  await job.pulse();
+  expect((await job.head('0-s0')).kind).toBe('seal');
+  const { channels } = await job.head('1-0');
+  await job.append('1-0', { channels: channels.map((c) => (c.sender === '0-s0' ? { ...c, sequence: 5, hasEnded: true } : c)) });
+  await job.pulse();
+  await expect(job.head('0-s0')).rejects.toThrow('closed');
+});
