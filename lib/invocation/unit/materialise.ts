@@ -8,6 +8,11 @@ import { headOf, versionView, type WarmSubtask } from './warm-subtask.ts';
  */
 export async function materialise(warm: WarmSubtask): Promise<boolean> {
   const through = headOf(warm).n;
+  // Nothing was changed since the newest snapshot, whoever made it. Ours may be an older one with the same content, and gone by now.
+  if (warm.state.unflushed === 0) {
+    warm.flushedThrough = through;
+    return true;
+  }
   const flushed = await warm.state.flush(versionView(warm));
   if (flushed.kind === 'incomplete') return false;
   warm.flushedThrough = through;
