@@ -254,7 +254,9 @@ describe('C12: retained checkpoints share what they refer to', () => {
 async function referred(world: CaseWorld): Promise<ReadonlySet<string>> {
   const item = await world.item();
   const names = new Set<string>();
-  const add = (...more: readonly (string | undefined)[]): void => more.forEach((name) => name !== undefined && names.add(name));
+  const add = (...more: readonly (string | undefined)[]): void => {
+    for (const name of more) if (name !== undefined) names.add(name);
+  };
   const ofHead = (head: EntryHead): void => {
     add(head.operatorState?.object, head.snapshot, ...head.held.map(({ object }) => object));
     for (const t of head.transactions) add(t.under > item.confirmed ? t.rows : undefined, ...settledObjects(t).afterADay);

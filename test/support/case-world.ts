@@ -22,8 +22,9 @@ import { patient } from '../../lib/invocation/patience.ts';
 import type { Delivery, InvocationPorts } from '../../lib/invocation/ports.ts';
 import { createContextOf } from '../../lib/invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../../lib/invocation/sinks/settler.ts';
-import { createEnvironment, type EnvironmentOptions } from '../../lib/invocation/unit/create-environment.ts';
+import { createEnvironment, createServices, type EnvironmentOptions } from '../../lib/invocation/unit/create-environment.ts';
 import type { Environment } from '../../lib/invocation/unit/environment.ts';
+import { type ListedLetter, listLetters } from '../../lib/invocation/unit/look.ts';
 import { describe as describeJob } from '../../lib/operators/describe.ts';
 import { FakeService, fakePorts, type ServiceChange } from '../../lib/testing/index.ts';
 import { seededRandom } from '../../lib/testing/seeded-random.ts';
@@ -73,6 +74,8 @@ export class CaseWorld {
   reaches: (invocation: Invocation) => boolean = () => true;
   /** Newest checkpoint that was ever complete. */
   completed = 0;
+  /** Every entry that was appended, in order. */
+  readonly entries: { readonly ring: string; readonly n: number; readonly writer: string; readonly bytes: Uint8Array }[] = [];
   /** Every checkpoint that was ever complete. */
   readonly everCompleted: number[] = [];
   /** Checkpoints that are open. */
@@ -119,21 +122,26 @@ export class CaseWorld {
 
   newSlot(): Slot {
     const process = this.newProcess('e');
-    const { plan } = this;
-    const { clock, call } = process;
-    const limits = { flushBelowSlots: 2, ...this.#o.limits };
-    const environment = createEnvironment({
-      plan,
+    return { process, environment: createEnvironment(this.optionsOf(process)) };
+  }
+
+  optionsOf({ clock, call }: CaseProcess): EnvironmentOptions {
+    return {
+      plan: this.plan,
       ports: fakePorts(this.service, call),
       clock,
       random: seededRandom(this.#processes),
       files: {} as FileSystem,
       report: () => undefined,
       print: () => undefined,
-      limits,
+      limits: { flushBelowSlots: 2, ...this.#o.limits },
       patience: this.#o.patience ?? {},
-    });
-    return { process, environment };
+    };
+  }
+
+  /** Parked records, as a tool sees them. */
+  letters(): Promise<readonly ListedLetter[]> {
+    return listLetters(createServices(this.optionsOf(this.newProcess('t'))));
   }
 
   async create(): Promise<void> {
@@ -295,7 +303,9 @@ export class CaseWorld {
       if (await what()) return;
       await this.round();
     }
-    throw new Error(`no progress in ${roundsMax} rounds: ${JSON.stringify(await this.item())}\n${this.errors.map(String).join('\n')}`);
+    throw new Error(
+      `no progress in ${roundsMax} rounds: ${JSON.stringify(await this.item())}\n${this.errors.slice(-3).map(String).join('\n')}`,
+    );
   }
 
   /** Until the job has finished, and nobody sleeps any more. */
@@ -368,6 +378,7 @@ export class CaseWorld {
     if (this.#written.has(entry)) this.violations.push(`entry ${entry} is written twice`);
     if (this.#sealed.has(ring)) this.violations.push(`entry ${entry} is written behind the seal`);
     this.#written.add(entry);
+    this.entries.push({ ring, ...change.entry });
     const { kind, held } = unpackHead(change.entry.bytes);
     if (kind === 'seal') this.#sealed.add(ring);
     this.heldMost = Math.max(this.heldMost, held.length);

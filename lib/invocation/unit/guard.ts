@@ -1,4 +1,5 @@
 // Puts and takes back the marker of what an invocation is about to run, by the rules of poison/marker.ts.
+//   G1  A marker says who put it. One that is our own, found because the reply to putting it was lost, is no trace of a death.
 
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import { decideAtEnd, decideGuard, type MarkedGroup, type Marker, markerName, needsMarker, needsNewMarker } from '../poison/marker.ts';
@@ -9,6 +10,16 @@ export interface GuardOptions {
   readonly subtask: string;
   readonly attemptsMax: number;
   readonly isAgain: boolean | undefined;
+  /** Unique in the life of the job. */
+  readonly newWriter: () => string;
+}
+
+interface Tried {
+  readonly marker: Marker;
+  readonly size: number;
+  readonly isParked: boolean;
+  /** What the marker replaces. */
+  readonly found: StoredJobItem | undefined;
 }
 
 /** Writers of one marker that may come between reading and putting it. */
@@ -35,22 +46,29 @@ export class Guard {
     group: MarkedGroup | undefined,
     isCold: boolean,
   ): Promise<{ readonly size: number; readonly isParked: boolean } | undefined> {
-    const { isAgain, attemptsMax, items, subtask } = this.#o;
+    const { isAgain, attemptsMax, items, subtask, newWriter } = this.#o;
     if (group === undefined || !needsMarker({ isAgain, isCold })) return undefined;
     if (!needsNewMarker(this.#mine?.marker, group)) return this.#decided;
     const name = markerName(subtask, group.group);
+    const writer = newWriter();
+    let tried: Tried | undefined;
     for (let puts = 0; puts < putsMax; puts++) {
       const found = await items.get(name);
+      if (tried !== undefined && found !== undefined && writerOf(found) === writer) return this.#keep(name, tried, found.revision);
       const { size, isParked, marker } = decideGuard(found === undefined ? undefined : markerOf(found), group, attemptsMax);
-      const content = { bytes: encodeValue([markerFormat, marker]), change: '' };
+      const content = { bytes: encodeValue([markerFormat, marker, writer]), change: '' };
       const put = await items.put({ name, content, expects: found?.revision ?? 'absent' });
-      if (put.kind === 'conflict') continue;
-      this.#mine = { marker, name, revision: put.revision, found };
-      this.#decided = { size, isParked };
-      this.#isCommitted = false;
-      return this.#decided;
+      tried = { size, isParked, marker, found };
+      if (put.kind === 'stored') return this.#keep(name, tried, put.revision);
     }
     return undefined;
+  }
+
+  #keep(name: string, { size, isParked, marker, found }: Tried, revision: number): { readonly size: number; readonly isParked: boolean } {
+    this.#mine = { marker, name, revision, found };
+    this.#decided = { size, isParked };
+    this.#isCommitted = false;
+    return this.#decided;
   }
 
   /** What was marked has been committed. */
@@ -78,4 +96,9 @@ const markerFormat = 1;
 function markerOf({ bytes }: StoredJobItem): Marker | undefined {
   const stored = decodeValue(bytes);
   return Array.isArray(stored) && stored[0] === markerFormat ? (stored[1] as Marker) : undefined;
+}
+
+function writerOf({ bytes }: StoredJobItem): unknown {
+  const stored = decodeValue(bytes);
+  return Array.isArray(stored) ? stored[2] : undefined;
 }

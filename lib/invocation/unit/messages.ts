@@ -51,7 +51,13 @@ export interface MessagesEvent {
 
 export async function takeMessages(session: Session, event: MessagesEvent): Promise<Answer> {
   const { limits, ports } = session.services;
-  const guard = new Guard({ items: ports.items, subtask: session.subtask, attemptsMax: limits.attemptsMax, isAgain: event.isAgain });
+  const guard = new Guard({
+    items: ports.items,
+    subtask: session.subtask,
+    attemptsMax: limits.attemptsMax,
+    isAgain: event.isAgain,
+    newWriter: session.services.newWriter,
+  });
   try {
     return await takeGuarded(session, event, guard);
   } finally {

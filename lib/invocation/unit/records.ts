@@ -42,6 +42,7 @@ export async function takeRecords(session: Session, event: RecordsEvent): Promis
     subtask: event.subtask,
     attemptsMax: services.limits.attemptsMax,
     isAgain: event.isAgain,
+    newWriter: services.newWriter,
   });
   try {
     return await takeGuarded(session, event, guard);
