@@ -3,7 +3,8 @@
 //   N2  Channels belong to a generation. Messages of an older one are dropped; a newer one says that this environment is out of date.
 //   N3  A message behind the barrier of its channel waits, whole, and all later ones of that channel behind it. Waiting messages go on in the order in
 //       which they came.
-//   N4  When a sender ends and names successors, their messages lie behind everything that it sent, so they wait while that announcement waits.
+//   N4  When a sender ends and names successors, their messages lie behind everything that it sent, so they wait while that announcement waits. Where
+//       several are followed together, announcements wait until all have come: a successor's messages lie behind what each of them sent.
 //   N5  A message may be taken in parts, cut before a record: the channel counts the records that are processed, and the rest comes again with the
 //       message. What stands before a counted record is over, too.
 //   N6  Whoever drives the intake takes nothing while a barrier is due: its entry comes first, after the entry of what was taken before it.
@@ -128,7 +129,7 @@ export class Intake {
     const decision = this.decide(message);
     if (decision !== 'take') return decision;
     const channel = this.#channelOf(message);
-    const isHeld = !this.#isFree(message) || this.#waiting.some((waiting) => isSameChannel(waiting.message, message));
+    const isHeld = !this.#mayPass(message) || this.#waiting.some((waiting) => isSameChannel(waiting.message, message));
     if (isHeld) this.#waiting = [...this.#waiting, { message, stored }];
     else if (!this.#consume(message, to)) return 'cut';
     if (channel !== undefined) channel.sequence = message.sequence;
@@ -138,7 +139,7 @@ export class Intake {
 
   /** The oldest waiting message that may go on. */
   get releasable(): ChannelMessage | undefined {
-    return this.#waiting.find(({ message }) => this.#isFree(message))?.message;
+    return this.#waiting.find(({ message }) => this.#mayPass(message))?.message;
   }
 
   /** Consumes `releasable`. @returns false when there is none, or it was cut */
@@ -205,6 +206,23 @@ export class Intake {
   /** A sender that has yet to be succeeded by this one. */
   #isAnnounced({ exchange, sender }: ChannelName): boolean {
     return this.#waiting.some(({ message }) => message.exchange === exchange && successorsIn(message.elements).includes(sender));
+  }
+
+  #mayPass(message: ChannelMessage): boolean {
+    return this.#isFree(message) && this.#haveOthersCome(message);
+  }
+
+  /** Of several senders that are followed together each says so: what the first one says waits for what the last one does. */
+  #haveOthersCome({ exchange, sender, elements }: ChannelMessage): boolean {
+    return parentsIn(elements).every((parent) => {
+      const at = { exchange, sender: parent };
+      return parent === sender || this.#channelOf(at)?.hasEnded === true || this.#isEnding(at);
+    });
+  }
+
+  /** The last message of a channel has come, and nothing but others holds it back. */
+  #isEnding(at: ChannelName): boolean {
+    return this.#isFree(at) && this.#waiting.some(({ message }) => isSameChannel(message, at) && successorsIn(message.elements).length > 0);
   }
 
   #isFree(at: ChannelName): boolean {
@@ -330,6 +348,10 @@ type ChannelName = Pick<ChannelProgress, 'exchange' | 'sender'>;
 
 function isSameChannel(a: ChannelName, b: ChannelName): boolean {
   return a.exchange === b.exchange && a.sender === b.sender;
+}
+
+function parentsIn(elements: readonly ChannelElement[]): readonly string[] {
+  return elements.flatMap((element) => (element.kind === 'successors' ? (element.parents ?? []) : []));
 }
 
 function successorsIn(elements: readonly ChannelElement[]): readonly string[] {

@@ -124,10 +124,15 @@ function writeNames(writer: ValueWriter, m: Omit<ChannelMessage, 'elements'>, fo
 }
 
 /** In order of their numbers in stored bytes; only ever extended at the end. */
-const elementKinds = ['records', 'watermark', 'barrier', 'idle', 'end', 'successors'] as const satisfies readonly ChannelElement['kind'][];
+const elementKinds = ['records', 'watermark', 'barrier', 'idle', 'end', 'successors', 'joint-successors'] as const;
+type ElementKind = (typeof elementKinds)[number];
+
+function kindOf(element: ChannelElement): ElementKind {
+  return element.kind === 'successors' && element.parents !== undefined ? 'joint-successors' : element.kind;
+}
 
 function writeElement(writer: ValueWriter, element: ChannelElement): void {
-  writer.writeByte(elementKinds.indexOf(element.kind));
+  writer.writeByte(elementKinds.indexOf(kindOf(element)));
   switch (element.kind) {
     case 'records':
       writeRows(writer, element.batch);
@@ -140,6 +145,7 @@ function writeElement(writer: ValueWriter, element: ChannelElement): void {
       break;
     case 'successors':
       writeList(writer, element.senders, (sender) => writer.writeString(sender));
+      if (element.parents !== undefined) writeList(writer, element.parents, (parent) => writer.writeString(parent));
       break;
   }
 }
@@ -155,6 +161,12 @@ function readElement(reader: ValueReader): ChannelElement {
       return { kind, checkpoint: reader.readVarint() };
     case 'successors':
       return { kind, senders: readList(reader, () => reader.readString()) };
+    case 'joint-successors':
+      return {
+        kind: 'successors',
+        senders: readList(reader, () => reader.readString()),
+        parents: readList(reader, () => reader.readString()),
+      };
     default:
       return { kind } satisfies StreamElement;
   }

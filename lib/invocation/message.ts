@@ -14,5 +14,5 @@ export interface ChannelMessage {
 
 export type ChannelElement =
   | StreamElement
-  /** The sender is no more: these send from here on in its place. */
-  | { readonly kind: 'successors'; readonly senders: readonly string[] };
+  /** The sender is no more: these send from here on in its place. `parents`: all that they follow, where these are several, the sender included. */
+  | { readonly kind: 'successors'; readonly senders: readonly string[]; readonly parents?: readonly string[] | undefined };

@@ -53,7 +53,7 @@ export class Outbox {
   pack(
     emissions: readonly Emission[],
     head: Pick<EntryHead, 'generation' | 'sent'>,
-    after?: { readonly kind: 'successors'; readonly senders: readonly string[] },
+    after?: ChannelElement & { readonly kind: 'successors' },
   ): Outgoing {
     const elements = new Map<Destination, ChannelElement[]>();
     for (const { outlet, target, element } of emissions) add(elements, this.#destinationOf(outlet, target), element);

@@ -30,7 +30,9 @@ export function moveSeal(
   );
   const outbox = new Outbox({ plan, owner, owners: item.owners });
   const senders = p.moving.children.map(({ subtask }) => subtask);
-  const { messages, sent } = outbox.pack(emissions, p.head, { kind: 'successors', senders });
+  const { parents } = p.moving;
+  const joint = parents.length > 1 ? { parents } : {};
+  const { messages, sent } = outbox.pack(emissions, p.head, { kind: 'successors', senders, ...joint });
   const head = { ...p.head, n: p.head.n + 1, kind: 'seal' as const, writer: moveWriter, epoch, sent };
   return { head, body: { ...emptyBody, messages } };
 }

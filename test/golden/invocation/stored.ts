@@ -248,6 +248,16 @@ export const rangedJobItem: JobItem = {
   },
 };
 
+/** Also since then: who several senders are followed by. */
+export const jointMessage: ChannelMessage = {
+  generation: 2,
+  exchange: 1,
+  sender: '0-s3',
+  target: '1-0',
+  sequence: 815,
+  elements: [{ kind: 'successors', senders: ['0-s5'], parents: ['0-s3', '0-s4'] }],
+};
+
 /** Every sort of stored bytes, by the name of its file. */
 export function written(): Readonly<Record<string, Uint8Array>> {
   const outside = packEntry(large, { inlineBytesMax: 200, objectName: largeObject });
@@ -260,6 +270,7 @@ export function written(): Readonly<Record<string, Uint8Array>> {
     head: encodeHead(head),
     'state-item': encodeItem(versions).bytes,
     message: encodeMessage(message),
+    'message-joint': encodeMessage(jointMessage),
     claim: encodeClaim(claim),
     rows: encodeRows(batch),
     handle: encodeHandle(handle),

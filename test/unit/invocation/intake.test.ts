@@ -378,4 +378,36 @@ describe('successors', () => {
     expect(t.log).toEqual([['c1', '1/0']]);
     expect(t.channel('c')).toMatchObject({ watermark: 10, sequence: 1 });
   });
+
+  test('N4: of senders that are followed together wait for what the last of them sent, however their messages come', () => {
+    const joint: ChannelElement = { kind: 'successors', senders: ['c'], parents: ['a', 'b'] };
+    const t = new Taken(headOf(['a', 'b']));
+    t.offer(message('a', 1, watermark(10)), message('b', 1, watermark(20)));
+    expect(t.offer(message('a', 2, joint), message('c', 1, records('c1')), message('b', 2, records('b2')))).toEqual([
+      'held',
+      'held',
+      'consumed',
+    ]);
+    expect(t.channel('a')).toMatchObject({ hasEnded: false, sequence: 2 });
+    expect(t.offer(message('b', 3, joint))).toEqual(['consumed']);
+    t.release();
+    expect(t.log).toEqual([10, ['b2', '2/0'], ['c1', '1/0']]);
+    expect(t.channel('a')).toMatchObject({ hasEnded: true });
+    expect(t.channel('c')).toMatchObject({ watermark: 10, sequence: 1 });
+  });
+
+  test('N4: of senders that are followed together pass when each has told so behind a barrier', () => {
+    const joint: ChannelElement = { kind: 'successors', senders: ['c'], parents: ['a', 'b'] };
+    const t = new Taken(headOf(['a', 'b', 'x']));
+    const sent = [message('a', 2, joint), message('c', 1, records('c1')), message('b', 2, records('b2')), message('b', 3, joint)];
+    t.offer(message('a', 1, barrier(6)), message('b', 1, barrier(6)));
+    expect(t.offer(...sent)).toEqual(['held', 'held', 'held', 'held']);
+    t.offer(message('x', 1, barrier(6)));
+    const after = t.next(waits(...sent), 6);
+    after.release();
+    expect(after.log).toEqual([
+      ['b2', '2/0'],
+      ['c1', '1/0'],
+    ]);
+  });
 });
