@@ -149,6 +149,8 @@ export class Auditors {
       if (!this.item?.rings.includes(key)) this.fail(`${key} is created, and the job item does not list it`);
       this.#rings.set(key, { writers: new Map([[entry.n, entry.writer]]), head, isGone: false });
     } else this.#checkAppend(key, known, entry, head, how);
+    const missing = this.#references.missingOf(head, entry.bytes);
+    if (missing !== undefined && head.kind !== 'seal') this.fail(`I5: ${key}: entry ${entry.n} points to ${missing}, which does not exist`);
     this.#countEntry(entry, head, was);
   }
 

@@ -48,6 +48,13 @@ export class References {
     return undefined;
   }
 
+  /** What an entry points to and nobody has. */
+  missingOf(head: EntryHead, bytes: Uint8Array): string | undefined {
+    const body = bodyObjectOf(bytes);
+    const named = [...this.#objectsOfHead(head), ...(body === undefined ? [] : [body])];
+    return named.find((name) => this.#service.objects.peek(name) === undefined);
+  }
+
   /** What these handles name and nobody has. */
   *missingFor(handles: readonly SubtaskHandle[]): Generator<string> {
     for (const handle of handles) {
