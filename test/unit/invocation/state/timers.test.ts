@@ -88,6 +88,18 @@ describe('timers of a subtask', () => {
     expect(await all(timed(world))).toEqual(expected);
   });
 
+  test('that are registered between two flushes of one moment are in the table after a third', async () => {
+    const world = new CountedWorld();
+    const u = timed(world);
+    await timerUnit(u, ({ backend }) => backend.timers.event.register(1, 'a'));
+    const flushes = [u.state.flush(u.view), u.state.flush(u.view)];
+    await timerUnit(u, ({ backend }) => backend.timers.event.register(2, 'a'));
+    await Promise.all(flushes);
+    expect(u.state.unflushed).toBe(1);
+    await u.state.flush(u.view);
+    expect(await all(timed(world))).toEqual(['event 1 a undefined', 'event 2 a undefined']);
+  });
+
   test('of an entry that the table has already are as if they had not been applied again', async () => {
     const world = new CountedWorld();
     const u = timed(world);
