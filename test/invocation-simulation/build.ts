@@ -1,10 +1,19 @@
 // Makes a Sluice job of a drawn one for one process: sources read and sinks write as that process.
 
-import { type DataStream, defineJob, type Env, FsStateBackend, type Job, MemoryStateBackend, WatermarkStrategy } from '../../lib/index.ts';
+import {
+  type DataStream,
+  defineJob,
+  type Env,
+  FsStateBackend,
+  type Job,
+  MemoryStateBackend,
+  type SourceOptions,
+  WatermarkStrategy,
+} from '../../lib/index.ts';
 import type { SimulatedProcess } from '../../lib/testing/index.ts';
-import { operatorOf, side } from '../simulation/build.ts';
+import { keySelector, operatorOf, side } from '../simulation/build.ts';
 import type { Testimony } from '../simulation/functions.ts';
-import type { JobSpec, Node, Op, Row } from '../simulation/spec.ts';
+import type { JobSpec, Node, Op, Row, SourceSpec } from '../simulation/spec.ts';
 import { type Arrivals, rereadableSource } from './source.ts';
 import { appendSink, contractSink, logSink, type Targets, twoPhaseSink, upsertSink } from './targets.ts';
 
@@ -51,14 +60,17 @@ function attach(env: Env, node: Node, inputs: readonly DataStream<Row>[], around
   }
   const made =
     op.kind === 'source'
-      ? env.fromSource(
-          rereadableSource(op.source, around.arrivals, around.process),
-          op.source.hasWatermarks
-            ? { uid, watermarks: WatermarkStrategy.forBoundedOutOfOrderness<Row>(op.source.disorderMs).withTimestamps((r) => r.t) }
-            : { uid },
-        )
+      ? env.fromSource(rereadableSource(op.source, around.arrivals, around.process), sourceOptions(uid, op.source))
       : operatorOf(node, inputs, { throwsNow: around.throwsNow, testify: around.testify, build: '' }).uid(uid);
   return node.parallelism === undefined ? made : made.setParallelism(node.parallelism);
+}
+
+function sourceOptions(uid: string, { hasWatermarks, disorderMs, evolution }: SourceSpec): SourceOptions<Row> {
+  return {
+    uid,
+    ...(hasWatermarks ? { watermarks: WatermarkStrategy.forBoundedOutOfOrderness<Row>(disorderMs).withTimestamps((r) => r.t) } : {}),
+    ...(evolution === undefined ? {} : { partitionedBy: keySelector(evolution.key, evolution.isPinned) }),
+  };
 }
 
 function sink(input: DataStream<Row>, uid: string, op: Op & { kind: 'sink' }, { targets, process }: Surroundings): void {

@@ -103,6 +103,7 @@ export class Coordinator {
       clock,
       random: process.ports.random,
       ticks: () => random.chance(rates.tick),
+      sourceContext: (uid) => ({ job: plan.job, uid, files, clock, countSkipped: () => {} }),
       replayRecordsMax: this.#random.between(1, 5),
       concurrency: this.#random.pick([1, 4, 32]),
       onEvent: (event) => world.note(`  ${process.name} tells ${JSON.stringify(event)}`),

@@ -27,6 +27,7 @@ export const happenings = [
   'part of an event acknowledged',
   'event refused',
   'event of several subtasks',
+  'event of a shard without an owner',
   'message redelivered',
   'late duplicate',
   'group not blocked', // messages in flight kept nothing back
@@ -46,6 +47,14 @@ export const happenings = [
   'pause asked for',
   'resumed',
   'a day passes',
+  // Owners
+  'shard split',
+  'shards merged',
+  'acknowledged by a seal',
+  'completed after its owners had changed',
+  'restored to before a change of owners',
+  'restored to behind a change of owners',
+  'restore during a change of owners',
   // What units and entries come to
   'append lost',
   'ring wrapped',

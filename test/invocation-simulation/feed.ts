@@ -27,8 +27,8 @@ export interface FeedOptions {
   readonly random: SeededRandom;
   readonly arrivals: Arrivals;
   readonly rates: FeedRates;
-  readonly subtask: string;
-  readonly ordinal: number;
+  /** Who reads the split; `undefined` as long as nobody has a name for it. */
+  readonly place: () => { readonly subtask: string; readonly ordinal: number } | undefined;
   readonly script: SplitScript;
   readonly isOver: () => boolean;
 }
@@ -65,8 +65,11 @@ export class Feed {
 
   #next(): (Invocation & { readonly kind: 'records' }) | undefined {
     const { arrivals, script, rates, chaos, counts } = this.#o;
+    const place = this.#o.place();
+    if (place === undefined) return undefined;
     const arrived = arrivals.arrived(script);
-    const isEnd = arrived === script.rows.length && arrivals.hasEnded(script);
+    // Nobody tells that a shard has ended.
+    const isEnd = script.places === undefined && arrived === script.rows.length && arrivals.hasEnded(script);
     const hasNothing = this.#acknowledged >= arrived;
     if (hasNothing && (!isEnd || (this.#isEndAcknowledged && !this.#random.chance(0.02)))) return undefined;
     const from = Math.max(0, this.#acknowledged - (chaos.happens(rates.early) ? this.#random.between(1, 3) : 0));
@@ -78,7 +81,7 @@ export class Feed {
     this.#sentTo = Math.max(this.#sentTo, to);
     const records = script.rows.slice(from, to).map((value, i): EventRecord => ({ value, after: positionAfter(script, from + i + 1) }));
     const isLast = to === script.rows.length && isEnd;
-    return { kind: 'records', subtask: this.#o.subtask, split: this.#o.ordinal, records, isLast, isAgain };
+    return { kind: 'records', subtask: place.subtask, split: place.ordinal, records, isLast, isAgain };
   }
 
   async #deliver(invocation: Invocation & { readonly kind: 'records' }): Promise<void> {
@@ -87,6 +90,7 @@ export class Feed {
     if (answer === undefined) return;
     if (answer.kind === 'refused') {
       counts.count('event refused');
+      if (answer.why === 'not-an-owner') counts.count('event of a shard without an owner');
       return;
     }
     if (answer.kind === 'partial') counts.count('part of an event acknowledged');

@@ -79,5 +79,12 @@ function tally(rows: readonly Row[]): Map<string, number> {
 /** Rows that a delay before this sink may still hold at the end. */
 function delaySlack(spec: JobSpec, node: Node): number {
   const from = spec.nodes[node.inputs[0]!.node]!;
-  return from.op.kind === 'delay' ? from.op.rows * (from.parallelism ?? 1) : 0;
+  if (from.op.kind !== 'delay') return 0;
+  return from.op.rows * Math.max(from.parallelism ?? 1, shardsBefore(spec, from));
+}
+
+/** Subtasks that a stage behind a source that evolves may have had: what a delay holds is dealt out among them. */
+function shardsBefore(spec: JobSpec, { op, inputs }: Node): number {
+  if (op.kind === 'source') return op.source.evolution === undefined ? 0 : op.source.splits.length;
+  return inputs.reduce((n, { node }) => n + shardsBefore(spec, spec.nodes[node]!), 0);
 }

@@ -4,6 +4,7 @@
 import { type SeededRandom, seededRandom } from '../../lib/testing/index.ts';
 import type {
   CheckpointSpec,
+  EvolutionScript,
   Input,
   JobSpec,
   KeyForm,
@@ -15,6 +16,7 @@ import type {
   SourceSpec,
   SplitScript,
 } from '../simulation/spec.ts';
+import { drawEvolution } from './evolution.ts';
 
 /** What the invocation runtime is told besides the job. */
 export interface Setting {
@@ -51,6 +53,8 @@ interface Stream {
   readonly parallelism: number;
   readonly rows: number;
   readonly hops: number;
+  /** Right behind a source that evolves: the key that it is partitioned by. */
+  readonly partitionedBy?: Pick<EvolutionScript, 'key' | 'isPinned'> | undefined;
   /** Sources that it stems from. */
   readonly origins: readonly number[];
 }
@@ -124,6 +128,8 @@ class Draw {
   readonly #rowsMax: number;
   /** Each source is followed by a function that may throw. */
   readonly #isGuarded: boolean;
+  /** How likely a source evolves. */
+  readonly #evolving: number;
 
   constructor(random: SeededRandom, mode: Mode) {
     this.#random = random;
@@ -131,6 +137,7 @@ class Draw {
     this.#keys = random.pick([1, 2, 3, 4]);
     this.#rowsMax = random.pick([6, 10, 14]);
     this.#isGuarded = random.chance(0.3);
+    this.#evolving = random.pick([0, 0, 0.5, 1]);
   }
 
   nodes(): readonly Node[] {
@@ -153,6 +160,7 @@ class Draw {
     const random = this.#random;
     const id = `s${this.#nodes.length}`;
     const disorderMs = random.pick([0, 5]);
+    if (this.#mode === 'EXACTLY_ONCE' && random.chance(this.#evolving)) return this.#evolvingSource(id, disorderMs);
     const splits = Array.from({ length: random.pick([1, 1, 2]) }, (_, i): SplitScript => {
       const count = random.chance(0.05) ? 0 : random.between(1, this.#rowsMax);
       return { id: `${id}.${i}`, rows: rowsOf(random, `${id}.${i}`, count, this.#keys, disorderMs), pauses: {} };
@@ -172,6 +180,22 @@ class Draw {
       hops: 0,
       origins: [input.node],
     };
+    return this.#isGuarded ? this.#chain(stream, { kind: 'map', add: 0, mayThrow: true }) : stream;
+  }
+
+  #evolvingSource(id: string, disorderMs: number): Stream {
+    const random = this.#random;
+    const count = random.between(4, 2 * this.#rowsMax);
+    const partitionedBy = { key: random.pick(keyForms), isPinned: random.chance(0.6) };
+    const rows = rowsOf(random, id, count, random.pick([this.#keys, 4, 6]), disorderMs);
+    const { splits, evolution } = drawEvolution(random, { id, rows, ...partitionedBy, changes: random.pick([0.1, 0.2, 0.3]) });
+    const hasWatermarks = random.chance(0.7);
+    const source: SourceSpec = { kind: 'scripted', splits, disorderMs, hasWatermarks, isEager: true, evolution };
+    const parallelism = random.between(1, 3);
+    const input = this.#add({ kind: 'source', source }, [], parallelism);
+    const known = { isOrdered: true, isTimed: hasWatermarks, isIdentified: true, parallelism, rows: count, hops: 0, origins: [input.node] };
+    const stream: Stream = { input, ...known, partitionedBy };
+    if (random.chance(0.75)) return this.#keyed(stream);
     return this.#isGuarded ? this.#chain(stream, { kind: 'map', add: 0, mayThrow: true }) : stream;
   }
 
@@ -195,7 +219,8 @@ class Draw {
   }
 
   #chain(stream: Stream, op: Op): Stream {
-    return { ...stream, input: this.#add(op, [stream.input], stream.parallelism) };
+    const partitionedBy = op.kind === 'filter' ? stream.partitionedBy : undefined;
+    return { ...stream, partitionedBy, input: this.#add(op, [stream.input], stream.parallelism) };
   }
 
   #union(a: Stream, b: Stream): Stream {
@@ -203,6 +228,7 @@ class Draw {
     const isIdentified = a.isIdentified && b.isIdentified;
     return {
       ...a,
+      partitionedBy: undefined,
       input,
       // Two ways from one source may overtake each other, and so do records that are dealt out.
       isOrdered: a.isOrdered && b.isOrdered && a.parallelism === b.parallelism && !a.origins.some((o) => b.origins.includes(o)),
@@ -229,8 +255,9 @@ class Draw {
 
   #keyed(stream: Stream): Stream {
     const random = this.#random;
+    if (stream.partitionedBy !== undefined && random.chance(0.8)) return this.#keyedInPlace(stream, stream.partitionedBy);
     const key = random.pick(keyForms);
-    const to = { parallelism: random.pick([1, 2, 2, 3]), hops: stream.hops + 1 };
+    const to = { parallelism: random.pick([1, 2, 2, 3]), hops: stream.hops + 1, partitionedBy: undefined };
     const cut = (op: Op, more: Partial<Stream> = {}): Stream => ({
       ...stream,
       ...to,
@@ -258,6 +285,38 @@ class Draw {
         () => cut({ kind: 'buckets', key, sizeMs, isPinned: pinned }, { isOrdered: pinned }),
         () => cut({ kind: 'window', key, by: random.pick(['count', 'sum', 'reduce']), sizeMs }, { isOrdered: false }),
       );
+    }
+    return random.pick(choices)();
+  }
+
+  /** A keyed operator in the stage of its source. */
+  #keyedInPlace(stream: Stream, { key, isPinned }: Pick<EvolutionScript, 'key' | 'isPinned'>): Stream {
+    const random = this.#random;
+    const cut = (op: Op, more: Partial<Stream> = {}): Stream => ({
+      ...stream,
+      partitionedBy: undefined,
+      input: this.#add(op, [stream.input], stream.parallelism),
+      ...more,
+    });
+    const loose = { isOrdered: false, isTimed: false, isIdentified: false };
+    const hold = (): Stream => cut({ kind: 'hold', key, holdMs: random.pick([3, 30, 400]), isPinned }, { ...loose, isOrdered: isPinned });
+    const choices: (() => Stream)[] = [hold];
+    if (isPinned)
+      choices.push(
+        () => cut({ kind: 'running', key }),
+        () => cut({ kind: 'running', key }),
+        () => cut({ kind: 'rolling', key, by: random.pick(['reduce', 'sum', 'maxBy', 'aggregate']) }, { isTimed: false }),
+      );
+    else
+      choices.push(
+        () => cut({ kind: 'count', key }, { ...loose, isIdentified: stream.isIdentified }),
+        () => cut({ kind: 'distinct', key, modulus: random.between(3, 40) }, loose),
+      );
+    if (stream.isTimed) {
+      const sizeMs = random.pick([10, 30]);
+      choices.push(() => cut({ kind: 'buckets', key, sizeMs, isPinned }, { isOrdered: isPinned }));
+      if (!isPinned)
+        choices.push(() => cut({ kind: 'window', key, by: random.pick(['count', 'sum', 'reduce']), sizeMs }, { isOrdered: false }));
     }
     return random.pick(choices)();
   }

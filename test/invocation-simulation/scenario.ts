@@ -2,6 +2,7 @@
 // the auditors. The first part of a world is full of faults; after the last one everything must come to its end within a bound (I8).
 
 import { ParamValues } from '../../lib/api/params.ts';
+import { decodeValue } from '../../lib/core/value-codec.ts';
 import { compile } from '../../lib/graph/compile.ts';
 import type { Plan } from '../../lib/graph/plan.ts';
 import { isSluiceError } from '../../lib/index.ts';
@@ -23,16 +24,17 @@ import {
   seededRandom,
   World,
 } from '../../lib/testing/index.ts';
-import type { Row } from '../simulation/spec.ts';
+import type { Row, SourceSpec, SplitScript } from '../simulation/spec.ts';
 import { Auditors } from './audit.ts';
 import { buildJob } from './build.ts';
 import { Chaos, drawRates, type Rates } from './chaos.ts';
 import { Coordinator } from './coordinator.ts';
 import { Counts } from './counts.ts';
 import { runCourier } from './courier.ts';
-import { Feed } from './feed.ts';
+import { Feed, type FeedOptions } from './feed.ts';
 import { Fleet, pause } from './fleet.ts';
 import { judged } from './judgement.ts';
+import { watchOwners } from './owner-watch.ts';
 import { randomJob, type Setting } from './random-job.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { Targets } from './targets.ts';
@@ -105,6 +107,7 @@ class Scenario {
     this.#throwRate = random.pick([0, 0, 0.01, 0.04]);
     const { spec } = setting;
     this.#auditors = new Auditors({ world: this.#world, service: this.#service, setting, targets: this.#targets, counts: this.#counts });
+    watchOwners(this.#service, this.#counts);
     this.#haste = new Map(
       spec.nodes.flatMap((n) =>
         n.op.kind === 'source' ? n.op.source.splits.map((s) => [s.id, random.pick([0.9, 1.1, 1.1, 3])] as const) : [],
@@ -224,34 +227,49 @@ class Scenario {
   }
 
   #feeds(): readonly Feed[] {
-    const random = this.#random;
     const plan = this.#plan(this.#world.process('mapping'));
-    return (this.#auditors.item?.owners ?? []).flatMap((owner) => {
-      const node = this.#setting.spec.nodes.find((n) => n.uid === plan.stages[owner.stage]!.operators[0]!.uid);
+    return plan.stages.flatMap(({ id, operators }) => {
+      const node = this.#setting.spec.nodes.find((n) => n.uid === operators[0]!.uid);
       if (node?.op.kind !== 'source') return [];
-      const { splits } = node.op.source;
-      return owner.splits.map(
-        (ordinal) =>
-          new Feed({
-            world: this.#world,
-            fleet: this.#fleet,
-            chaos: this.#chaos,
-            counts: this.#counts,
-            random,
-            arrivals: this.#arrivals,
-            rates: {
-              restMs: random.pick([20, 60, 200]),
-              batchMax: random.pick([1, 3, 6]),
-              early: random.pick([0, 0.2, 0.5]),
-              overlap: random.pick([0, 0.1, 0.3]),
-            },
-            subtask: owner.subtask,
-            ordinal,
-            script: splits[ordinal]!,
-            isOver: () => this.#isOver,
-          }),
-      );
+      const { splits, evolution } = node.op.source;
+      const owners = this.#auditors.item?.owners.filter(({ stage }) => stage === id) ?? [];
+      return splits.map((script, ordinal) => {
+        const subtask = owners.find((owner) => owner.splits.includes(ordinal))?.subtask ?? '';
+        return this.#feed(script, evolution === undefined ? () => ({ subtask, ordinal }) : () => this.#shardPlace(id, script.id));
+      });
     });
+  }
+
+  #feed(script: SplitScript, place: FeedOptions['place']): Feed {
+    const random = this.#random;
+    const rates = {
+      restMs: random.pick([20, 60, 200]),
+      batchMax: random.pick([1, 3, 6]),
+      early: random.pick([0, 0.2, 0.5]),
+      overlap: random.pick([0, 0.1, 0.3]),
+    };
+    return new Feed({
+      world: this.#world,
+      fleet: this.#fleet,
+      chaos: this.#chaos,
+      counts: this.#counts,
+      random,
+      arrivals: this.#arrivals,
+      rates,
+      place,
+      script,
+      isOver: () => this.#isOver,
+    });
+  }
+
+  /** Where the shard of a source that evolves is read, as far as the job has a name for it. */
+  #shardPlace(stage: number, id: string): { readonly subtask: string; readonly ordinal: number } | undefined {
+    const prefix = `split/${stage}-s`;
+    for (const { name, bytes } of this.#service.items.list(prefix)) {
+      const ordinal = Number(name.slice(prefix.length));
+      if ((decodeValue(bytes) as { readonly id: string }).id === id) return { subtask: `${stage}-s${ordinal}`, ordinal };
+    }
+    return undefined;
   }
 
   /** Faults for a number of steps, then none; then the end. */
@@ -282,7 +300,15 @@ class Scenario {
     const metadata = this.#service.objects.peek(newest.metadata);
     if (metadata === undefined) return false;
     const splits = decodeHandles(metadata).flatMap((h) => decodeHead(h.head).splits);
-    return splits.every(({ split, position }) => (position?.index ?? 0) === split.mark);
+    const read = new Map(splits.map(({ split, position }) => [split.id, position?.index ?? 0]));
+    return this.#sources.every(({ splits: all, evolution }) => {
+      const last = all.filter(({ id }) => evolution?.changes.some(({ parents }) => parents.includes(id)) !== true);
+      return last.every(({ id, rows }) => read.get(id) === rows.length);
+    });
+  }
+
+  get #sources(): readonly SourceSpec[] {
+    return this.#setting.spec.nodes.flatMap(({ op }) => (op.kind === 'source' ? [op.source] : []));
   }
 
   async #judge(): Promise<void> {
@@ -303,11 +329,24 @@ class Scenario {
 
   readonly #arrivals: Arrivals = {
     arrived: (split) => {
-      const part = (this.#world.steps / this.#faultySteps) * this.#haste.get(split.id)!;
-      return this.#chaos.isQuiet ? split.rows.length : Math.min(split.rows.length, Math.floor(split.rows.length * part));
+      if (this.#chaos.isQuiet) return split.rows.length;
+      const { places } = split;
+      const source = places === undefined ? undefined : this.#sources.find(({ splits }) => splits.includes(split));
+      if (places !== undefined && source !== undefined) {
+        const place = this.#arrivals.placeOf(source);
+        return places.filter((at) => at < place).length;
+      }
+      return Math.min(split.rows.length, Math.floor(split.rows.length * this.#part(split.id)));
     },
     hasEnded: () => this.#setting.isFinite,
+    placeOf: ({ splits, evolution }) =>
+      this.#chaos.isQuiet ? Number.POSITIVE_INFINITY : Math.floor(evolution!.length * this.#part(splits[0]!.id)),
   };
+
+  /** How much of a split has come by now; more than 1 when all of it has. */
+  #part(split: string): number {
+    return (this.#world.steps / this.#faultySteps) * this.#haste.get(split)!;
+  }
 
   #plan(process: SimulatedProcess): Plan {
     const { spec } = this.#setting;
@@ -318,7 +357,7 @@ class Scenario {
       throwsNow: (row) => row !== undefined && this.#throwsNow(process, row),
       testify: () => {},
     });
-    return compile(describe(job, new ParamValues(new Map()), {}));
+    return compile(describe(job, new ParamValues(new Map()), {}), { keepsPartitions: true });
   }
 
   #ports(process: SimulatedProcess): InvocationPorts {

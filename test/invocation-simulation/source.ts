@@ -1,7 +1,7 @@
 // A source that can be read again, as replays read it, beside the feed that hands its records to environments as events. Both are strict: a position
 // is only what they gave themselves, and a record that has not arrived yet is seen by neither.
 
-import type { Source, SourceOutput, Split, SplitPosition, SplitReader } from '../../lib/api/source.ts';
+import type { Source, SourceOutput, Split, SplitEvolution, SplitPosition, SplitReader } from '../../lib/api/source.ts';
 import type { SimulatedProcess } from '../../lib/testing/index.ts';
 import type { Row, SourceSpec, SplitScript } from '../simulation/spec.ts';
 
@@ -11,6 +11,8 @@ export interface Arrivals {
   arrived(split: SplitScript): number;
   /** Nothing will come after what has arrived. */
   hasEnded(split: SplitScript): boolean;
+  /** How far a source that evolves has come: rows and changes before this place have happened. */
+  placeOf(spec: SourceSpec): number;
 }
 
 export function positionAfter(split: SplitScript, count: number): SplitPosition {
@@ -18,7 +20,35 @@ export function positionAfter(split: SplitScript, count: number): SplitPosition 
 }
 
 export function enumerated(spec: SourceSpec): readonly Split[] {
-  return spec.splits.map((s) => ({ id: s.id, mark: s.rows.length }));
+  return spec.splits.slice(0, spec.evolution?.initial).map((s) => splitOf(spec, s.id));
+}
+
+function splitOf({ splits, evolution }: SourceSpec, id: string): Split {
+  const mark = splits.find((s) => s.id === id)!.rows.length;
+  return evolution === undefined ? { id, mark } : { id, mark, range: evolution.ranges[id] };
+}
+
+/** Whether a shard has given way to others by now. */
+export function isClosed({ evolution }: SourceSpec, id: string, place: number): boolean {
+  return evolution!.changes.some((c) => c.place < place && c.parents.includes(id));
+}
+
+function evolutionOf(spec: SourceSpec, arrivals: Arrivals, process: SimulatedProcess): SplitEvolution {
+  const { changes, length } = spec.evolution!;
+  return {
+    changes: () =>
+      process.call('source.changes', '', () => {
+        const known = changes.filter(({ place }) => place < arrivals.placeOf(spec));
+        return known.map(({ parents, children }) => ({ parents, children: children.map((id) => splitOf(spec, id)) }));
+      }),
+    endOf: ({ id }) =>
+      process.call('source.endOf', id, () => {
+        const script = spec.splits.find((s) => s.id === id)!;
+        const place = arrivals.placeOf(spec);
+        const isOver = isClosed(spec, id, place) || (place >= length && arrivals.hasEnded(script));
+        return isOver ? positionAfter(script, script.rows.length) : undefined;
+      }),
+  };
 }
 
 export function rereadableSource(spec: SourceSpec, arrivals: Arrivals, process: SimulatedProcess): Source<Row> {
@@ -34,6 +64,7 @@ export function rereadableSource(spec: SourceSpec, arrivals: Arrivals, process: 
       if (script === undefined || split.mark !== script.rows.length) throw new Error(`split ${JSON.stringify(split)} came back changed`);
       return new Reader(script, from, arrivals, process);
     },
+    ...(spec.evolution === undefined ? {} : { evolution: evolutionOf(spec, arrivals, process) }),
   };
 }
 

@@ -178,19 +178,21 @@ function sink(input: DataStream<Row>, node: Node, op: Op & { kind: 'sink' }, ctx
 // Keys
 
 function keyedBy(input: DataStream<Row>, form: KeyForm, isPinned: boolean): KeyedStream<Row, unknown> {
-  const text = (r: Row): string => keyText(r, isPinned);
-  switch (form) {
-    case 'text':
-      return input.keyBy(text) as KeyedStream<Row, unknown>;
-    case 'tuple':
-      return input.keyBy((r): [string, string] => (isPinned ? [r.s, r.k] : ['', r.k])) as KeyedStream<Row, unknown>;
-    case 'object':
-      return input.keyBy((r): { k: string; s: string } => ({ k: r.k, s: isPinned ? r.s : '' })) as KeyedStream<Row, unknown>;
-    case 'number':
-      // Texts become numbers that differ: they are short and made of few characters.
-      return input.keyBy((r) => numbered(text(r))) as KeyedStream<Row, unknown>;
-  }
+  return input.keyBy(keySelector(form, isPinned) as (r: Row) => string) as KeyedStream<Row, unknown>;
 }
+
+/** One function for each sort of key: who partitions by it and who keys by it can be seen to mean the same. */
+export function keySelector(form: KeyForm, isPinned: boolean): (r: Row) => unknown {
+  return selectors[form][isPinned ? 'pinned' : 'loose'];
+}
+
+const selectors: Readonly<Record<KeyForm, Readonly<Record<'pinned' | 'loose', (r: Row) => unknown>>>> = {
+  text: { pinned: (r) => keyText(r, true), loose: (r) => keyText(r, false) },
+  tuple: { pinned: (r) => [r.s, r.k], loose: (r) => ['', r.k] },
+  object: { pinned: (r) => ({ k: r.k, s: r.s }), loose: (r) => ({ k: r.k, s: '' }) },
+  // Texts become numbers that differ: they are short and made of few characters.
+  number: { pinned: (r) => numbered(keyText(r, true)), loose: (r) => numbered(keyText(r, false)) },
+};
 
 function numbered(text: string): number {
   let n = 0;

@@ -22,6 +22,21 @@ export interface SplitScript {
   readonly rows: readonly Row[];
   /** Before row `i` comes, this many ms pass; no entry, no wait. */
   readonly pauses: Readonly<Record<number, number>>;
+  /** Of a source that evolves: where each row lies among all rows and changes of the source. */
+  readonly places?: readonly number[];
+}
+
+/** A source whose shards split and merge. Its splits are all shards there will ever be, and all of its rows have one `s`. */
+export interface EvolutionScript {
+  /** The key that it is partitioned by. */
+  readonly key: KeyForm;
+  readonly isPinned: boolean;
+  /** So many of the splits are there at first. */
+  readonly initial: number;
+  readonly changes: readonly { readonly place: number; readonly parents: readonly string[]; readonly children: readonly string[] }[];
+  readonly ranges: Readonly<Record<string, { readonly from: number; readonly to: number }>>;
+  /** Rows and changes. */
+  readonly length: number;
 }
 
 export type SourceSpec = {
@@ -32,6 +47,7 @@ export type SourceSpec = {
   readonly hasWatermarks: boolean;
   /** Scripted only: does the reader hand out whatever it has? */
   readonly isEager: boolean;
+  readonly evolution?: EvolutionScript;
 };
 
 export type KeyForm = 'text' | 'tuple' | 'object' | 'number';

@@ -23,7 +23,7 @@ import { type DueChange, dueChange, knownSplits } from './changes.ts';
 import { ask } from './inject.ts';
 import { acknowledgeBySeal, moveSeal } from './move-seal.ts';
 import type { PulseRun } from './pulse-run.ts';
-import { changeOf } from './read-job.ts';
+import { changeOf, moveName } from './read-job.ts';
 import { withSealed } from './restore.ts';
 import { createRing, listedRings, payloadName } from './ring-creation.ts';
 import { isMoveSeal } from './seal.ts';
@@ -47,7 +47,7 @@ async function moveOne(run: PulseRun): Promise<boolean> {
     // Whoever finished the change may have cleaned up behind it.
     if (!isSluiceError(e) || e.code !== 'OBJECT_MISSING') throw e;
     await run.refresh();
-    if (run.item.moving !== undefined && changeOf(run.item) === changeOf({ moving, restoring: undefined })) throw e;
+    if (run.item.moving !== undefined && moveName(run.item.moving) === moveName(moving)) throw e;
     return false;
   }
 }
@@ -90,8 +90,7 @@ export function withMoving(item: JobItem, { parents, children }: DueChange): Job
 
 /** Pure: the item with the children as owners, or the same one when this change was cancelled. */
 export function withMoved(item: JobItem, moving: Moving, seals: readonly Entry['head'][]): JobItem {
-  if (item.restoring !== undefined || item.moving === undefined || changeOf(item) !== changeOf({ moving, restoring: undefined }))
-    return item;
+  if (item.restoring !== undefined || item.moving === undefined || moveName(item.moving) !== moveName(moving)) return item;
   return {
     ...item,
     moving: undefined,
@@ -114,7 +113,8 @@ async function sealParent(run: PulseRun, subtask: string, moving: Moving): Promi
     const packed = packEntry(seal, { inlineBytesMax, objectName: payloadName(seal.head) });
     if (packed.object !== undefined) await objects.putIfAbsent(packed.object.name, packed.object.bytes);
     const entry = { n: seal.head.n, writer: seal.head.writer, bytes: packed.bytes };
-    if ((await appendEntry(changelog, ring, run.item.ringSlots, view.head.base, entry)) !== 'lost') return seal;
+    // Another coordinator's seal has the same writer, and may carry the barriers of other checkpoints: what lies there is what counts.
+    if ((await appendEntry(changelog, ring, run.item.ringSlots, view.head.base, entry)) === 'appended') return seal;
   }
   return undefined;
 }
