@@ -9,10 +9,11 @@ import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { addressText } from '../address.ts';
 import { type Entry, type EntryHead, emptyBody, type StateDelta } from '../entry.ts';
-import { decodeHead, unpackEntry } from '../entry-codec.ts';
+import { decodeHead } from '../entry-codec.ts';
 import type { JobItem, Owner, Restoring, SubtaskHandle } from '../job-item.ts';
 import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
 import { readRing } from '../ring.ts';
+import { unpackEntries } from '../unpack-entries.ts';
 import { sourceOf } from './owners.ts';
 
 export interface Restored {
@@ -90,7 +91,7 @@ async function unflushedDelta({ changelog, objects }: InvocationPorts, { handle,
 
 async function deltasOf(entries: readonly StoredEntry[], objects: InvocationPorts['objects']): Promise<readonly StateDelta[]> {
   const deltas: StateDelta[] = [];
-  for (const { bytes } of entries) deltas.push((await unpackEntry(bytes, objects)).body.delta);
+  for await (const { body } of unpackEntries(entries, objects)) deltas.push(body.delta);
   return deltas;
 }
 

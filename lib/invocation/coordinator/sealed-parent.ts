@@ -3,11 +3,11 @@
 import { SluiceError } from '../../core/errors.ts';
 import type { Stage } from '../../graph/plan.ts';
 import type { Entry } from '../entry.ts';
-import { unpackEntry } from '../entry-codec.ts';
 import { readRing } from '../ring.ts';
 import type { StateBase } from '../state/base.ts';
 import type { SubtaskState, VersionView } from '../state/contract.ts';
 import { createBaseOf, createSubtaskState } from '../state/subtask-state.ts';
+import { unpackEntries } from '../unpack-entries.ts';
 import type { PulseRun } from './pulse-run.ts';
 
 /** Flushes that one pulse makes: each stores what the one before it lost to a writer that was left behind. */
@@ -30,8 +30,7 @@ export async function sealedParent(run: PulseRun, seal: Entry): Promise<SealedPa
   const { base, state } = openState(run, head);
   const view = await readRing(changelog, { generation: head.generation, subtask: head.subtask }, run.item.ringSlots);
   if (view === undefined || view === 'closed') return undefined;
-  for (const stored of view.above) {
-    const entry = await unpackEntry(stored.bytes, objects);
+  for await (const entry of unpackEntries(view.above, objects)) {
     state.catchUp({ generation: entry.head.generation, epoch: entry.head.epoch, n: entry.head.n }, entry.body.delta);
   }
   let snapshot = head.snapshot;

@@ -14,9 +14,12 @@ import type { Entry, EntryHead } from '../entry.ts';
 import { unpackEntry, unpackHead } from '../entry-codec.ts';
 import type { Refusal } from '../invocation.ts';
 import type { JobItem, Owner } from '../job-item.ts';
+import { LaneMemory } from '../lane/lane-memory.ts';
+import { queueOfStage } from '../lane/queues.ts';
 import { Outbox } from '../outbox.ts';
 import { type RingView, readNewer, readRing } from '../ring.ts';
 import { createSubtaskState } from '../state/subtask-state.ts';
+import { unpackEntries } from '../unpack-entries.ts';
 import type { UnitServices } from './services.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
@@ -70,19 +73,23 @@ export async function recovered(
     groups: groupsOf(facts.stage, facts.owner),
     sharesGroups: facts.stage.inputs.length === 0,
   });
+  const lane = laneMemory(head, facts, services);
   let newest: Entry | undefined;
-  for (const stored of view.above) {
-    newest = await unpackEntry(stored.bytes, services.ports.objects);
-    state.catchUp(tagOf(newest.head), newest.body.delta);
+  for await (const entry of unpackEntries(view.above, services.ports.objects)) {
+    newest = entry;
+    state.catchUp(tagOf(entry.head), entry.body.delta);
+    lane?.learn(entry);
   }
   newest ??= await unpackEntry(view.newest.bytes, services.ports.objects);
   return {
     ...facts,
+    itemAsOf: newest.head.n,
     newest,
     isDelivered: false,
     state,
     flushedThrough: head.flushedThrough,
     snapshot: head.snapshot,
+    lane,
     outbox: new Outbox({ plan: services.plan, owner: facts.owner, owners: facts.item.owners }),
     waiting: undefined,
     operatorState: undefined,
@@ -96,9 +103,9 @@ export async function catchUp(warm: WarmSubtask, services: UnitServices): Promis
   if (newer === 'too-far') return undefined;
   const last = newer.at(-1);
   if (last !== undefined && unpackHead(last.bytes).kind === 'seal') return undefined;
-  for (const stored of newer) {
-    const entry = await unpackEntry(stored.bytes, services.ports.objects);
+  for await (const entry of unpackEntries(newer, services.ports.objects)) {
     warm.state.catchUp(tagOf(entry.head), entry.body.delta);
+    warm.lane?.learn(entry);
     warm.newest = entry;
     warm.isDelivered = false;
     warm.host = undefined;
@@ -106,9 +113,15 @@ export async function catchUp(warm: WarmSubtask, services: UnitServices): Promis
     if (entry.head.flushedThrough > warm.flushedThrough) {
       warm.flushedThrough = entry.head.flushedThrough;
       warm.snapshot = entry.head.snapshot;
+      warm.lane?.adopt(entry.head);
     }
   }
   return warm;
+}
+
+function laneMemory(head: EntryHead, { owner }: Pick<WarmSubtask, 'owner'>, services: UnitServices): LaneMemory | undefined {
+  const of = queueOfStage(services.plan, owner.stage);
+  return of === undefined || head.lane === undefined ? undefined : new LaneMemory({ subtask: head.subtask, of, lane: head.lane });
 }
 
 export function tagOf(head: EntryHead): { generation: number; epoch: number; n: number } {

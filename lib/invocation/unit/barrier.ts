@@ -77,8 +77,12 @@ function takeRows(warm: WarmSubtask): readonly (readonly [sink: string, rows: re
   return taken;
 }
 
-/** @returns the newest checkpoint whose transactions are all committed */
+/**
+ * Reads the job item, unless this invocation has done so for the newest entry.
+ * @returns the newest checkpoint whose transactions are all committed
+ */
 async function refreshJob(warm: WarmSubtask, services: UnitServices): Promise<number> {
+  if (warm.itemAsOf === warm.newest.head.n) return warm.item.confirmed;
   const job = await readJob(services.ports);
   if (job === undefined || job.item.generation !== warm.item.generation) return 0;
   warm.item = job.item;

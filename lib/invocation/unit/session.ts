@@ -51,6 +51,7 @@ export class Session {
   /** @param isSure  compare a cache with the head of the changelog, because no append is going to */
   async admit(isSure: boolean): Promise<Admission> {
     const cached = this.#warm;
+    if (cached !== undefined) cached.itemAsOf = undefined;
     if (cached !== undefined && (isSure || this.#isStale)) {
       this.#warm = await catchUp(cached, this.services);
       if (this.#warm === undefined) await dropOperators(cached);

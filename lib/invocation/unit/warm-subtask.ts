@@ -6,6 +6,7 @@ import type { Entry, EntryHead } from '../entry.ts';
 import { nextEpoch } from '../entry.ts';
 import type { WaitingMessage } from '../intake.ts';
 import type { JobItem, Owner } from '../job-item.ts';
+import type { LaneMemory } from '../lane/lane-memory.ts';
 import type { Outbox } from '../outbox.ts';
 import type { RingAddress } from '../ports.ts';
 import type { SubtaskState, VersionView } from '../state/contract.ts';
@@ -16,6 +17,8 @@ export interface WarmSubtask {
   readonly stage: Stage;
   /** The job item as it was last read. */
   item: JobItem;
+  /** Number of the newest entry when it was, as long as this invocation lasts. */
+  itemAsOf: number | undefined;
   /** The newest entry that this environment knows. */
   newest: Entry;
   /** Whether everything that the newest entry wants from the outside is known to have happened. */
@@ -27,6 +30,8 @@ export interface WarmSubtask {
   /** What the next entry says of it; ahead of `newest.head` after a materialise. */
   flushedThrough: number;
   snapshot: string | undefined;
+  /** Lanes of a queue only. */
+  readonly lane: LaneMemory | undefined;
   /** The last large operator state that was stored or read here. */
   operatorState: { readonly object: string; readonly bytes: Uint8Array } | undefined;
   /** Operators as `newest` left them; made again when it is not known that they are. */
