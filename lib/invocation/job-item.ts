@@ -58,7 +58,8 @@ export interface Moving {
   readonly epoch: number;
 }
 
-export type JobStatus = 'running' | 'pausing' | 'paused' | 'cancelling' | 'failing' | JobEnd;
+/** `resuming`: its rings are being opened. */
+export type JobStatus = 'running' | 'pausing' | 'paused' | 'cancelling' | 'failing' | JobEnd | 'resuming';
 
 export interface JobItem {
   readonly job: string;

@@ -55,6 +55,8 @@ export function patient(ports: InvocationPorts, patience: Patience): InvocationP
       get: (p) => ask(`slot ${p.slot} of ${inRing(p.ring)}`, () => changelog.get(p)),
       readPage: (p) => ask(`slots ${p.from} to ${p.to} of ${inRing(p.ring)}`, () => changelog.readPage(p)),
       // `exists`, or `refused` when the change is over by now.
+      // As `put`: a conflict over the caller's own entry is a success whose reply was lost.
+      putDuring: (p) => ask(`entry ${p.entry.n} of ${inRing(p.ring)}`, () => changelog.putDuring(p)),
       create: (p) => ask(`first entry of ${inRing(p.ring)}`, () => changelog.create(p)),
       // Written twice. Nobody else writes to a ring that is overwritten.
       overwrite: (p) => ask(`slot ${p.slot} of ${inRing(p.ring)}`, () => changelog.overwrite(p)),

@@ -39,6 +39,14 @@ export interface Changelog {
     readonly entry: StoredEntry;
     readonly expects: number | 'absent';
   }): Promise<PutOutcome>;
+  /** A `put` in one transaction with the check that the job item's `change` is the one given. `refused`: it says something else by now. */
+  putDuring(p: {
+    readonly ring: RingAddress;
+    readonly slot: number;
+    readonly entry: StoredEntry;
+    readonly expects: number | 'absent';
+    readonly change: string;
+  }): Promise<PutOutcome | { readonly kind: 'refused' }>;
   get(p: { readonly ring: RingAddress; readonly slot: number }): Promise<StoredEntry | undefined>;
   /**
    * Entries of the slots from `from` to `to` (both included), in order of slot, empty ones left out; a page is about 1 MB.

@@ -41,15 +41,28 @@ export class SqliteChangelog implements Changelog {
     readonly expects: number | 'absent';
   }): Promise<PutOutcome> {
     checkEntry(p.ring, p.slot, p.entry);
+    return this.#file.write(() => this.#putNow(p));
+  }
+
+  async putDuring(p: {
+    readonly ring: RingAddress;
+    readonly slot: number;
+    readonly entry: StoredEntry;
+    readonly expects: number | 'absent';
+    readonly change: string;
+  }): Promise<PutOutcome | { readonly kind: 'refused' }> {
+    checkEntry(p.ring, p.slot, p.entry);
+    return this.#file.write(() => (this.#change.get(this.#job)?.change === p.change ? this.#putNow(p) : { kind: 'refused' }));
+  }
+
+  #putNow(p: Parameters<Changelog['put']>[0]): PutOutcome {
     const { n, writer, bytes } = p.entry;
     const slot = this.#slot(p.ring, p.slot);
-    return this.#file.write((): PutOutcome => {
-      const { changes } =
-        p.expects === 'absent' ? this.#insert.run(...slot, n, writer, bytes) : this.#update.run(n, writer, bytes, ...slot, p.expects);
-      if (changes > 0) return { kind: 'stored' };
-      const held = this.#holder.get(...slot) as Row | undefined;
-      return { kind: 'conflict', held: held === undefined ? undefined : { n: held.n, writer: held.writer } };
-    });
+    const { changes } =
+      p.expects === 'absent' ? this.#insert.run(...slot, n, writer, bytes) : this.#update.run(n, writer, bytes, ...slot, p.expects);
+    if (changes > 0) return { kind: 'stored' };
+    const held = this.#holder.get(...slot) as Row | undefined;
+    return { kind: 'conflict', held: held === undefined ? undefined : { n: held.n, writer: held.writer } };
   }
 
   async get(p: { readonly ring: RingAddress; readonly slot: number }): Promise<StoredEntry | undefined> {

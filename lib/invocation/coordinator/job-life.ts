@@ -2,7 +2,8 @@
 //   L1  A warm environment that reads nothing cannot know that the job stands still, so every ring is sealed before the job is said to.
 //   L2  Whatever was open is void with the request: nothing completes while rings are being sealed.
 //   L3  A job goes on in its own generation, since what is on its way between subtasks is of that generation. So it can be resumed only when all
-//       rings are sealed, and is running only when all are open again.
+//       rings are sealed, and is running only when all are open again. Seals of a stop and openings of a resume are put only while the job item
+//       asks for them: a coordinator that slept through a resume seals nothing, and one that slept through a restore opens nothing.
 //   L4  What a completed checkpoint promised is kept until it is visible, however the job ended.
 
 import { decideRetention, type JobEnd } from '../../checkpoint/decide/retention.ts';
@@ -14,7 +15,7 @@ import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts
 import { concurrently } from './concurrently.ts';
 import { abortAll, handlesOf } from './notify.ts';
 import type { PulseRun } from './pulse-run.ts';
-import { changeJob, newestCompletedOf, readExistingJob } from './read-job.ts';
+import { changeJob, changeOf, changeUnderSame, newestCompletedOf, readExistingJob } from './read-job.ts';
 import { withSealed } from './restore.ts';
 import { openRing, sealRing } from './seal.ts';
 
@@ -24,9 +25,9 @@ const openingsAtOnce = 32;
 type Requested = 'pausing' | 'cancelling' | 'failing';
 
 const requestable: Readonly<Record<Requested, readonly JobStatus[]>> = {
-  pausing: ['running'],
-  cancelling: ['running', 'pausing', 'paused', 'failing', 'failed'],
-  failing: ['running', 'pausing'],
+  pausing: ['running', 'resuming'],
+  cancelling: ['running', 'resuming', 'pausing', 'paused', 'failing', 'failed'],
+  failing: ['running', 'resuming', 'pausing'],
 };
 const isThere: Readonly<Record<Requested, readonly JobStatus[]>> = {
   pausing: ['pausing', 'paused'],
@@ -57,25 +58,37 @@ export function withRequest(item: JobItem, wanted: Requested, failure?: string):
 
 /** Lets a paused job go on, or one that failed: from its changelogs, nothing is restored. One that runs is left as it is. */
 export async function requestResume(ports: InvocationPorts): Promise<JobItem> {
-  const { item } = await readExistingJob(ports);
-  if (item.status === 'running') return item;
+  const item = await changeJob(ports, withResume);
+  return item.status === 'resuming' ? resume(ports) : item;
+}
+
+/** Pure. */
+export function withResume(item: JobItem): JobItem {
+  if (item.status === 'running' || item.status === 'resuming') return item;
   if (item.status !== 'paused' && item.status !== 'failed') throw notInState(item, `is ${item.status} and cannot be resumed`);
-  const { generation, ringSlots, owners } = item;
-  await concurrently(owners, openingsAtOnce, ({ subtask }) => openRing(ports, { generation, subtask }, ringSlots));
-  return changeJob(ports, (now) => {
-    if (now.status !== item.status || now.generation !== generation) return now;
-    return { ...now, status: 'running', failure: undefined, failuresInARow: 0, expiredInARow: 0 };
-  });
+  return { ...item, status: 'resuming' };
+}
+
+/** Opens the rings of a job that is being resumed, and lets it run when all of them are open. */
+export async function resume(ports: InvocationPorts): Promise<JobItem> {
+  const job = await readExistingJob(ports);
+  const { status, generation, ringSlots: slots, owners, restoring } = job.item;
+  if (status !== 'resuming' || restoring !== undefined) return job.item;
+  const change = changeOf(job.item);
+  await concurrently(owners, openingsAtOnce, ({ subtask }) => openRing(ports, { ring: { generation, subtask }, slots, change }));
+  const running: JobItem = { ...job.item, status: 'running', failure: undefined, failuresInARow: 0, expiredInARow: 0 };
+  const changed = await changeUnderSame(ports, job, running);
+  return changed === 'overtaken' ? (await readExistingJob(ports)).item : changed.item;
 }
 
 const endOf: Readonly<Partial<Record<JobStatus, 'paused' | JobEnd>>> = { pausing: 'paused', cancelling: 'cancelled', failing: 'failed' };
 
 /** Seals everything and ends what was asked to end. */
 export async function stop(run: PulseRun): Promise<void> {
-  const { status, generation } = run.item;
-  const end = endOf[status];
+  const end = endOf[run.item.status];
   if (end === undefined) return;
-  const seals = await sealOwners(run, { why: end, isResumable: end !== 'cancelled' });
+  const seals = await sealOwners(run, { why: end, isResumable: end !== 'cancelled', change: changeOf(run.item) });
+  if (seals === 'refused') return;
   if (end === 'cancelled') {
     try {
       await abandon(run, seals);
@@ -85,8 +98,8 @@ export async function stop(run: PulseRun): Promise<void> {
     }
   }
   // The rings of a cancelled job may go before somebody restores it; how far they had read must not go with them.
-  const ended = (item: JobItem): JobItem => withEnd({ ...item, until: withSealed(item.until, seals) }, end, run.settings);
-  await run.change((item) => (item.status === status && item.generation === generation ? ended(item) : item));
+  const ended = withEnd({ ...run.item, until: withSealed(run.item.until, seals) }, end, run.settings);
+  if (!(await run.changeUnderSame(ended))) return;
   run.hasEnded = true;
   run.tell({ kind: 'ended', status: run.item.status });
 }
@@ -131,11 +144,15 @@ export function withEnd(item: JobItem, end: 'paused' | JobEnd, settings: PulseRu
   return { ...item, status: end, moving, completed: item.completed.filter((c) => kept.includes(c.checkpoint)) };
 }
 
-async function sealOwners(run: PulseRun, p: { readonly why: string; readonly isResumable: boolean }): Promise<readonly EntryHead[]> {
+async function sealOwners(
+  run: PulseRun,
+  p: { readonly why: string; readonly isResumable: boolean; readonly change?: string },
+): Promise<readonly EntryHead[] | 'refused'> {
   const { owners, ringSlots } = run.item;
   const rings = owners.map(({ subtask }) => run.ring(subtask));
   const seals = await concurrently(rings, run.concurrency, (ring) => sealRing(run.options.ports, { ring, slots: ringSlots, ...p }));
-  return seals.filter((seal) => seal !== undefined);
+  if (seals.includes('refused')) return 'refused';
+  return seals.filter((seal) => seal !== undefined && seal !== 'refused');
 }
 
 /** Aborts every transaction that no completed checkpoint promised. */

@@ -3,7 +3,7 @@
 import { settingsWhenOff } from '../../checkpoint/coordinator-options.ts';
 import type { JobItem, SubtaskHandle } from '../job-item.ts';
 import type { PulseEvent, PulseOptions } from './pulse.ts';
-import { changeFrom, type ReadJob, readExistingJob } from './read-job.ts';
+import { changeFrom, changeUnderSame, type ReadJob, readExistingJob } from './read-job.ts';
 
 export type CheckpointsOfPlan = typeof settingsWhenOff & { readonly intervalMs: number | undefined };
 
@@ -43,6 +43,14 @@ export class PulseRun {
   async change(decide: (item: JobItem) => JobItem): Promise<JobItem> {
     this.#job = await changeFrom(this.options.ports, this.#job, decide);
     return this.item;
+  }
+
+  /** Changes the item only if it is the one that this run has gone by. @returns false: it is another one by now */
+  async changeUnderSame(wanted: JobItem): Promise<boolean> {
+    const changed = await changeUnderSame(this.options.ports, this.#job, wanted);
+    if (changed === 'overtaken') await this.refresh();
+    else this.#job = changed;
+    return changed !== 'overtaken';
   }
 
   async refresh(): Promise<JobItem> {

@@ -18,11 +18,11 @@ import { type Acknowledged, endOpenCheckpoints } from './completion.ts';
 import { finishCreation, isBeingCreated, otherPlan } from './create-job.ts';
 import type { PulseMemory } from './facts.ts';
 import { type Injection, injectBarriers, replay, tick } from './inject.ts';
-import { finishIfComplete, retainAfterEnd, stop } from './job-life.ts';
+import { finishIfComplete, resume, retainAfterEnd, stop } from './job-life.ts';
 import { move } from './move.ts';
 import { notifyCompleted } from './notify.ts';
 import { PulseRun } from './pulse-run.ts';
-import { readJob } from './read-job.ts';
+import { isStopping, readJob } from './read-job.ts';
 import { continueRestore } from './restore.ts';
 
 export interface PulseOptions {
@@ -96,6 +96,10 @@ async function moveAll(run: PulseRun): Promise<boolean> {
     await run.refresh();
   }
   await continueRestore(run);
+  if (run.item.status === 'resuming') {
+    await resume(ports);
+    await run.refresh();
+  }
   return run.item.status === 'running' ? moveOn(run) : standStill(run);
 }
 
@@ -150,7 +154,7 @@ export function withTimesUpTo(item: JobItem, nowMs: number): JobItem {
 /** Pure: whether another pulse would find something to do at once. */
 export function isPending(item: JobItem): boolean {
   const { status, restoring, moving, open, completed, confirmed } = item;
-  const isStopping = status === 'pausing' || status === 'cancelling' || status === 'failing';
+  const isOnItsWay = isStopping(status) || status === 'resuming';
   const isUntold = (completed.at(-1)?.checkpoint ?? 0) > confirmed;
-  return restoring !== undefined || moving !== undefined || open.length > 0 || isStopping || isUntold;
+  return restoring !== undefined || moving !== undefined || open.length > 0 || isOnItsWay || isUntold;
 }

@@ -3,7 +3,7 @@
 //   J2  What the item says of a change under way goes beside it as `change`, which the creation of rings is checked against.
 
 import { SluiceError } from '../../core/errors.ts';
-import { type JobItem, jobItemName } from '../job-item.ts';
+import { type JobItem, jobItemName, type Moving } from '../job-item.ts';
 import { decodeJobItem, encodeJobItem } from '../job-item-codec.ts';
 import type { InvocationPorts } from '../ports.ts';
 
@@ -60,11 +60,42 @@ export async function changeFrom(
   });
 }
 
-/** The restore or change of owners under way, by a name that no other one of this job has; empty when there is none. */
-export function changeOf({ restoring, moving }: Pick<JobItem, 'restoring' | 'moving'>): string {
-  if (restoring !== undefined) return `restore ${restoring.generation}`;
-  if (moving !== undefined) return `move ${moving.generation} ${moving.parents[0] ?? 'nobody'}`;
-  return '';
+/**
+ * One try, for what was done under the item as it was read: whoever changed it meanwhile may have ended what this was part of, and begun it anew.
+ */
+export async function changeUnderSame(
+  ports: Pick<InvocationPorts, 'items'>,
+  known: ReadJob,
+  wanted: JobItem,
+): Promise<ReadJob | 'overtaken'> {
+  const content = { bytes: encodeJobItem(wanted), change: changeOf(wanted) };
+  const outcome = await ports.items.put({ name: jobItemName, content, expects: known.revision });
+  return outcome.kind === 'stored' ? { item: wanted, revision: outcome.revision } : 'overtaken';
+}
+
+/**
+ * What is under way, in a text that is the same only while the same is: whoever works under it works towards what the job item still asks for.
+ * Empty when there is nothing.
+ */
+export function changeOf({
+  restoring,
+  moving,
+  status,
+  generation,
+}: Pick<JobItem, 'restoring' | 'moving' | 'status' | 'generation'>): string {
+  const stop = isStopping(status) ? `stop ${generation}` : undefined;
+  const resume = status === 'resuming' ? `resume ${generation}` : undefined;
+  const restore = restoring === undefined ? undefined : `restore ${restoring.generation}`;
+  return [restore, moving === undefined ? undefined : moveName(moving), stop, resume].filter((part) => part !== undefined).join(', ');
+}
+
+/** No other change of owners of this job has it. */
+export function moveName(moving: Moving): string {
+  return `move ${moving.generation} ${moving.parents[0] ?? 'nobody'}`;
+}
+
+export function isStopping(status: JobItem['status']): boolean {
+  return status === 'pausing' || status === 'cancelling' || status === 'failing';
 }
 
 /** Newest completed checkpoint; 0: none. */

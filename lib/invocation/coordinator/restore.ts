@@ -86,7 +86,7 @@ async function sealAll(run: PulseRun): Promise<readonly EntryHead[]> {
   const seals = await concurrently(owners, run.concurrency, ({ subtask }) =>
     sealRing(run.options.ports, { ring: run.ring(subtask), slots: ringSlots, why, isResumable: false }),
   );
-  return seals.filter((seal) => seal !== undefined);
+  return seals.filter((seal) => seal !== undefined && seal !== 'refused');
 }
 
 async function settle(run: PulseRun, completed: CompletedCheckpoint, seals: readonly EntryHead[]): Promise<void> {

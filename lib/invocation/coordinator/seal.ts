@@ -11,7 +11,7 @@ import { type Entry, type EntryHead, emptyBody, emptyDelta, nextEpoch } from '..
 import { packEntry, unpackEntry } from '../entry-codec.ts';
 import { inlineBytesMax } from '../limits.ts';
 import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
-import { appendEntry, readRing, slotOf } from '../ring.ts';
+import { appendEntry, expectationFor, readRing, slotOf } from '../ring.ts';
 import { payloadName } from './ring-creation.ts';
 
 /** Who seals a ring for others to take over: such a seal is for good in its generation. */
@@ -31,10 +31,12 @@ export interface Sealing {
   readonly why: string;
   /** The job may go on from here. */
   readonly isResumable: boolean;
+  /** The seal is put only while the job item says this; absent: the ring is to be sealed whatever becomes of the job. */
+  readonly change?: string;
 }
 
 /** Seals a ring, if it is not. @returns the head of the seal; `undefined`: there is no such ring, or it is closed */
-export async function sealRing(ports: InvocationPorts, p: Sealing): Promise<EntryHead | undefined> {
+export async function sealRing(ports: InvocationPorts, p: Sealing): Promise<EntryHead | 'refused' | undefined> {
   const { changelog, objects } = ports;
   for (let tries = 0; tries < triesMax; tries++) {
     const view = await readRing(changelog, p.ring, p.slots);
@@ -42,7 +44,9 @@ export async function sealRing(ports: InvocationPorts, p: Sealing): Promise<Entr
     if (view.head.kind === 'seal') return view.head;
     const tail = p.isResumable ? await unpackEntry(view.newest.bytes, objects) : { head: view.head, body: emptyBody };
     const seal = sealOf(tail, p.why);
-    if ((await appendEntry(changelog, p.ring, p.slots, view.head.base, await stored(ports, seal))) !== 'lost') return seal.head;
+    const outcome = await append(ports, p, seal);
+    if (outcome === 'refused') return 'refused';
+    if (outcome === 'appended') return seal.head;
   }
   throw new SluiceError('CHANGELOG_UNSTEADY', {
     message: `subtask ${p.ring.subtask} appended ${triesMax} times while its changelog was to be sealed`,
@@ -52,22 +56,41 @@ export async function sealRing(ports: InvocationPorts, p: Sealing): Promise<Entr
   });
 }
 
+async function append(ports: InvocationPorts, { ring, slots, change }: Sealing, seal: Entry): Promise<'appended' | 'lost' | 'refused'> {
+  const entry = await stored(ports, seal);
+  const { n, base } = seal.head;
+  if (change === undefined) return (await appendEntry(ports.changelog, ring, slots, base, entry)) === 'lost' ? 'lost' : 'appended';
+  const expects = expectationFor(n, base, slots);
+  const outcome = await ports.changelog.putDuring({ ring, slot: slotOf(n, slots), entry, expects, change });
+  if (outcome.kind === 'refused') return 'refused';
+  // Coordinators seal by one name, and behind one entry there is one seal: whoever else put it put this.
+  const isThere = outcome.kind === 'stored' || (outcome.held?.n === n && outcome.held.writer === entry.writer);
+  return isThere ? 'appended' : 'lost';
+}
+
 /** Pure: the seal behind an entry. */
 export function sealOf({ head, body }: Entry, why: string): Entry {
   return {
     head: { ...head, n: head.n + 1, kind: 'seal', writer: why, epoch: nextEpoch(head) },
-    body: { ...body, delta: emptyDelta },
+    // What the entry before kept is in that entry; twice in the ring it would be twice in the list.
+    body: { ...body, delta: emptyDelta, kept: undefined },
   };
 }
 
-/** Opens a sealed ring; one that is open already stays as it is. */
-export async function openRing(ports: InvocationPorts, ring: RingAddress, slots: number): Promise<void> {
+/**
+ * Opens a sealed ring; one that is open already stays as it is.
+ * @param p.change  what the job item says: it is opened only under that, since a restore may go by the same seal later
+ */
+export async function openRing(
+  ports: InvocationPorts,
+  { ring, slots, change }: { readonly ring: RingAddress; readonly slots: number; readonly change: string },
+): Promise<void> {
   const view = await readRing(ports.changelog, ring, slots);
   if (view === undefined || view === 'closed' || view.head.kind !== 'seal' || isMoveSeal(view.head)) return;
   const entry = openedOf(await unpackEntry(view.newest.bytes, ports.objects));
   const { n } = entry.head;
   // A conflict means that another coordinator did the same, and that the ring may have gone on since.
-  await ports.changelog.put({ ring, slot: slotOf(n, slots), entry: await stored(ports, entry), expects: n });
+  await ports.changelog.putDuring({ ring, slot: slotOf(n, slots), entry: await stored(ports, entry), expects: n, change });
 }
 
 /** Pure: the entry that takes the place of a seal. Over a barrier it is that barrier again, since its promise may not have been made. */

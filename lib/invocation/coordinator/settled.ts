@@ -14,8 +14,10 @@ export const settledPrefix = 'settled/';
 
 export async function forgetRows(run: PulseRun, transactions: readonly PendingTransaction[]): Promise<void> {
   const { objects } = run.options.ports;
-  const names = transactions.flatMap((t) => settledObjects(t).atOnce);
-  await concurrently(names, run.concurrency, (name) => objects.remove(name));
+  await concurrently(transactions, run.concurrency, async (t) => {
+    // The rows are first: while they are there, a commit takes them to be undecided and asks for the record of what was prepared.
+    for (const name of settledObjects(t).atOnce) await objects.remove(name);
+  });
 }
 
 /** Of one note; more go to another one. */

@@ -38,6 +38,17 @@ export class FakeChangelog {
     return { kind: 'stored' };
   }
 
+  putDuring(p: {
+    readonly ring: RingAddress;
+    readonly slot: number;
+    readonly entry: StoredEntry;
+    readonly expects: number | 'absent';
+    readonly change: string;
+  }): PutOutcome | { readonly kind: 'refused' } {
+    checkEntry(p.ring, p.slot, p.entry);
+    return this.#change() === p.change ? this.put(p) : { kind: 'refused' };
+  }
+
   get(p: { readonly ring: RingAddress; readonly slot: number }): StoredEntry | undefined {
     checkRing(p.ring);
     const held = this.#slots(p.ring)?.get(p.slot);

@@ -32,6 +32,10 @@ function logAndTable({ changelog, table }: FakeService, call: FakeCall): Pick<In
       },
       get: (p) => call('changelog.get', `${p.ring.generation}/${p.ring.subtask} slot ${p.slot}`, () => changelog.get(p)),
       readPage: (p) => call('changelog.readPage', `${p.ring.generation}/${p.ring.subtask} from ${p.from}`, () => changelog.readPage(p)),
+      putDuring: (p) => {
+        const asked = { ...p, entry: entryOf(p.entry) };
+        return call('changelog.putDuring', `${p.ring.generation}/${p.ring.subtask} ${p.entry.n}`, () => changelog.putDuring(asked));
+      },
       create: (p) => {
         const asked = { ...p, entry: entryOf(p.entry) };
         return call('changelog.create', `${p.ring.generation}/${p.ring.subtask} ${p.entry.n}`, () => changelog.create(asked));

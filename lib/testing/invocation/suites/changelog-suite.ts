@@ -56,6 +56,19 @@ function conditions(rule: Rule): void {
     assert.equal((await ports.changelog.get({ ring, slot: 1 }))?.n, 9);
   });
 
+  rule('a put during a change is a put while the job item names that change, and nothing otherwise', async ({ ports, elsewhere }) => {
+    const mine = { ring, slot: 1, entry: entry(1), expects: 'absent', change: 'stop 0' } as const;
+    assert.deepEqual(await ports.changelog.putDuring(mine), { kind: 'refused' });
+    await ports.items.put({ name: 'job', content: { bytes: text('item'), change: 'stop 0' }, expects: 'absent' });
+    assert.deepEqual(await ports.changelog.putDuring({ ...mine, change: '' }), { kind: 'refused' });
+    assert.deepEqual(await ports.changelog.putDuring(mine), { kind: 'stored' });
+    assert.deepEqual(await ports.changelog.putDuring(mine), { kind: 'conflict', held: { n: 1, writer: 'w1' } });
+    assert.deepEqual(await elsewhere.changelog.putDuring({ ...mine, entry: entry(9), expects: 1 }), { kind: 'stored' });
+    await elsewhere.items.put({ name: 'job', content: { bytes: text('item'), change: '' }, expects: 'any' });
+    assert.deepEqual(await ports.changelog.putDuring({ ...mine, entry: entry(17), expects: 9 }), { kind: 'refused' });
+    assert.equal((await ports.changelog.get({ ring, slot: 1 }))?.n, 9);
+  });
+
   rule('a writer whose reply was lost finds its own name when it asks again', async ({ ports: { changelog } }) => {
     const mine = { ring, slot: 0, entry: entry(8, 'mine'), expects: 0 } as const;
     await changelog.put({ ...mine, entry: entry(0), expects: 'absent' });

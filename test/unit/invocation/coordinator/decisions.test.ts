@@ -197,6 +197,10 @@ test('rings that an owner, a retained or an open checkpoint needs are not collec
 
 test('a change under way has a name of its own', () => {
   expect([changeOf(item), changeOf({ ...item, restoring }), changeOf({ ...item, moving })]).toEqual(['', 'restore 2', 'move 1 0-0']);
+  expect([changeOf({ ...item, status: 'pausing', moving }), changeOf({ ...item, status: 'resuming' })]).toEqual([
+    'move 1 0-0, stop 1',
+    'resume 1',
+  ]);
 });
 
 test('a ring has its generation and its subtask in its name', () => {

@@ -75,6 +75,14 @@ describe('a new job', () => {
   });
 });
 
+async function pausing(): Promise<ScriptedJob> {
+  const job = new ScriptedJob();
+  await job.create();
+  await job.read('0-0', 1);
+  await requestPause(job.ports);
+  return job;
+}
+
 describe('a paused job', () => {
   test('has all rings sealed, voids what was open, and goes on in its generation', async () => {
     const job = new ScriptedJob();
@@ -157,6 +165,48 @@ describe('a paused job', () => {
       for (const subtask of subtasks) expect((await job.head(subtask)).kind, `cut at ${cut}`).toBe('data');
       expect((await job.item()).status).toBe('running');
     }
+  });
+
+  test('is not sealed again by a coordinator that slept through its resume', async () => {
+    const job = await pausing();
+    // It has read the ring, and sleeps before it puts the seal.
+    await job.asleepBefore('changelog.putDuring', async () => {
+      await job.pulse();
+      await requestResume(job.ports);
+      await job.append('0-0');
+    });
+    for (const subtask of subtasks) expect((await job.head(subtask)).kind, subtask).toBe('data');
+    expect((await job.item()).status).toBe('running');
+  });
+
+  test('is not said to stand still by a coordinator that sealed it before it was resumed and paused again', async () => {
+    const job = await pausing();
+    await job.asleepBefore('items.put', async () => {
+      await job.pulse();
+      await requestResume(job.ports);
+      await requestPause(job.ports);
+    });
+    expect((await job.item()).status).toBe('pausing');
+    await job.pulse();
+    for (const subtask of subtasks) expect((await job.head(subtask)).kind, subtask).toBe('seal');
+  });
+
+  test('stays sealed for a restore, though a coordinator sleeps over its resume', async () => {
+    const job = new ScriptedJob();
+    await job.create();
+    await job.checkpoint();
+    await requestPause(job.ports);
+    await job.pulse();
+    await job.asleepBefore(
+      'changelog.putDuring',
+      async () => {
+        await startRestore(job.ports, 'latest');
+        await job.pulse();
+      },
+      () => requestResume(job.ports),
+    );
+    for (const subtask of subtasks) expect((await job.head(subtask, 0)).kind, subtask).toBe('seal');
+    expect(await job.item()).toMatchObject({ status: 'running', generation: 1 });
   });
 
   test('can be restored, and runs then', async () => {

@@ -24,6 +24,10 @@ export class MemoryChangelog implements Changelog {
     return { kind: 'stored' };
   }
 
+  async putDuring(p: Parameters<Changelog['putDuring']>[0]): ReturnType<Changelog['putDuring']> {
+    return this.put(p);
+  }
+
   async get(p: { readonly slot: number }): Promise<StoredEntry | undefined> {
     this.reads++;
     this.onRead();

@@ -82,6 +82,7 @@ export class ScriptedJob {
   nowMs = 1_000_000;
   #cut: { readonly request: number; readonly when: 'before' | 'after' } | undefined;
   #requests = 0;
+  #nap: ((method: string) => Promise<void>) | undefined;
   /** What the coordinator asked of subtasks, such as `barrier 3 of 0-1`. */
   readonly asked: string[] = [];
   /** What was settled, such as `commit out/0`. */
@@ -99,6 +100,7 @@ export class ScriptedJob {
     this.service = new FakeService({ now: () => this.nowMs });
     const call: FakeCall = async (method, place, effect) => {
       this.onRequest(method, place);
+      await this.#nap?.(method);
       const cut = this.#cut;
       const request = ++this.#requests;
       if (cut !== undefined && (request > cut.request || (request === cut.request && cut.when === 'before'))) throw new Error('cut off');
@@ -113,6 +115,16 @@ export class ScriptedJob {
   cutAt(request: number | undefined, when: 'before' | 'after' = 'before'): void {
     this.#cut = request === undefined ? undefined : { request, when };
     this.#requests = 0;
+  }
+
+  /** A coordinator that sleeps before its first request of this sort while something else happens, and then goes on. */
+  async asleepBefore(method: string, meanwhile: () => Promise<void>, work: () => Promise<unknown> = () => this.pulse()): Promise<void> {
+    this.#nap = async (asked) => {
+      if (asked !== method) return;
+      this.#nap = undefined;
+      await meanwhile();
+    };
+    await work();
   }
 
   async create(ringSlots = 8): Promise<JobItem> {
