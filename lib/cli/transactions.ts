@@ -14,7 +14,12 @@ const head = ['transaction', 'sink', 'subtask', 'checkpoint', 'rows', 'state'];
 export const list: Command = async (call) => {
   const opened = await invocationsJob(call);
   try {
-    const listed = await listTransactions(opened.ports, await itemOf(opened));
+    const item = await itemOf(opened);
+    const isOver = item.status === 'finished' || item.status === 'cancelled';
+    // Subtasks of a job that is over will never hear that theirs are settled.
+    const listed = (await listTransactions(opened.ports, item)).filter(
+      ({ state }) => !isOver || state === 'written' || state === 'prepared',
+    );
     call.output.text(listed.length === 0 ? 'no transaction is pending' : tableText(head, listed.map(rowOf), [3, 4]));
     call.output.object({ job: opened.job, state: 'done', transactions: listed.map(fieldsOf) });
     return 0;

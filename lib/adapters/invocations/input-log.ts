@@ -79,7 +79,7 @@ export class InputLogWriter {
       while (!isStopped) {
         const records = take(reader);
         if (records.length === 0 && !reader.hasEnded) {
-          await Promise.race([reader.ready() ?? Promise.resolve(), stopped]);
+          await Promise.race([reader.ready(), stopped]);
           continue;
         }
         await this.#store(first, { index, records, isLast: reader.hasEnded });

@@ -55,7 +55,10 @@ export async function runPulses(o: PulseLoopOptions): Promise<JobItem> {
       const { item } = report;
       if (item !== undefined) {
         o.seen(item);
-        if (hasEnded(item) && !report.isBusy) return item;
+        if (hasEnded(item) && !report.isBusy) {
+          await o.ownership.check(); // who was stopped for a while has not ended the job
+          return item;
+        }
       }
     }
     await o.bell.wait(report?.isBusy === true ? busyPauseMs : pauseMs(o.intervalMs));

@@ -33,6 +33,7 @@ export class SplitFeed {
   #index: number;
   #malformed: number;
   #hasEnded = false;
+  #isClosed = false;
 
   constructor(o: SplitFeedOptions) {
     this.#o = o;
@@ -53,6 +54,7 @@ export class SplitFeed {
         const { isEager } = this.#o.source;
         if (this.#isFull() || this.#hasEnded || (isEager && this.#records.length > 0)) return this.#cut();
         await this.#reader.ready();
+        if (this.#isClosed) return undefined; // a closed reader waits for nothing, and has nothing
       }
     } catch (cause) {
       throw this.#failed(cause);
@@ -60,6 +62,7 @@ export class SplitFeed {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#reader.close();
   }
 
