@@ -59,7 +59,8 @@ describe('C09: one of two sources has nothing to read', () => {
       const fell = await sweep({
         world: () => new TwoSources(newTarget(p.sink), p.idle()),
         fault,
-        every: 7,
+        every: 9,
+        from: 3 * sinkKinds.indexOf(p.sink),
         async run(world) {
           await world.create();
           await world.until(() => {
@@ -71,7 +72,7 @@ describe('C09: one of two sources has nothing to read', () => {
         },
         check: (world) => world.check(countsOf(world.clicks)),
       });
-      expect(fell).toBeGreaterThan(15);
+      expect(fell).toBeGreaterThan(10);
     }
   });
 });

@@ -183,10 +183,10 @@ describe('C38: the state of one key grows over every limit of an item', () => {
     const fell = await sweep({
       world: () => new GrowingWorld(),
       fault: 'kill-after',
-      every: 4,
+      every: 8,
       check: (world) => world.check(expected),
     });
-    expect(fell).toBeGreaterThan(15);
+    expect(fell).toBeGreaterThan(8);
   });
 
   test('a restore of each retained checkpoint finds it as it was', async () => {

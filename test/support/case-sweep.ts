@@ -15,15 +15,16 @@ export interface Sweep<W extends CaseWorld> {
   /** Runs the world to its end; `run` when absent. */
   readonly run?: (world: W) => Promise<void>;
   readonly check: (world: W) => void | Promise<void>;
-  /** Every so many places; 1 when absent. */
+  /** Every so many places, 1 when absent, from this one on: where sinks share the places among them, so that each place is somebody's. */
   readonly every?: number;
+  readonly from?: number;
 }
 
 /** @returns how many faults fell: the last world is one without */
 export async function sweep<W extends CaseWorld>(o: Sweep<W>): Promise<number> {
   for (let fell = 0; ; fell++) {
     const world = o.world();
-    const where = await sweepOne(o, world, fell * (o.every ?? 1));
+    const where = await sweepOne(o, world, (o.from ?? 0) + fell * (o.every ?? 1));
     if (where === undefined) return fell;
   }
 }
