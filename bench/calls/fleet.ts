@@ -43,11 +43,11 @@ export interface Call {
   readonly counts: Counts;
   /** The first of this subtask in its environment. */
   readonly isFirst: boolean;
-  /** CPU time of the thread. */
   readonly cpuMs: number;
+  readonly wallMs: number;
 }
 
-/** Where the runtime tells threads apart, of this one; other threads compile and collect garbage. */
+/** CPU time of this thread where that is told apart, ms. It grows by whole ticks of the system, so that only sums of many calls mean something. */
 function cpuMs(): number {
   const { user, system } = process.threadCpuUsage?.() ?? process.cpuUsage();
   return (user + system) / 1_000;
@@ -127,10 +127,10 @@ export class Fleet {
     const isFirst = !known.has(invocation.subtask);
     known.add(invocation.subtask);
     const before = this.unitMeter.counts;
-    const began = cpuMs();
+    const [cpuBefore, wallBefore] = [cpuMs(), performance.now()];
     const answer = await environment.invoke(invocation);
-    const took = cpuMs() - began;
-    this.onCall?.({ invocation, answer, counts: minus(this.unitMeter.counts, before), isFirst, cpuMs: took });
+    const took = { wallMs: performance.now() - wallBefore, cpuMs: cpuMs() - cpuBefore };
+    this.onCall?.({ invocation, answer, counts: minus(this.unitMeter.counts, before), isFirst, ...took });
     return answer;
   }
 

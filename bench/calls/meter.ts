@@ -142,6 +142,13 @@ function changelog({ changelog }: InvocationPorts, meter: Meter, book: SizeBook)
       meter.entrySizes.push(tally.bytes ?? 0);
       return outcome;
     },
+    putDuring: async (p) => {
+      const outcome = await changelog.putDuring(p);
+      const tally = write(p.ring, p.slot, p.entry, outcome.kind === 'stored');
+      meter.add('append', tally);
+      meter.entrySizes.push(tally.bytes ?? 0);
+      return outcome;
+    },
     get: async (p) => {
       const entry = await changelog.get(p);
       const bytes = entry === undefined ? 0 : entryBytes(p.ring, entry);

@@ -35,7 +35,7 @@ export interface Steady {
   readonly versionsPerItem: { readonly mean: number; readonly max: number };
   readonly tableItems: number;
   /** Of a source unit in an environment that ran the unit before. */
-  readonly warm: { readonly units: number; readonly others: readonly string[]; readonly cpuMs: Spread };
+  readonly warm: { readonly units: number; readonly others: readonly string[]; readonly wallMs: Spread; readonly cpuMeanMs: number };
   /** Of those, the ones in which a key came that the environment had not seen: they read it, and nothing else. */
   readonly warmWithNewKeys: { readonly units: number; readonly excessReads: number };
   readonly unitsPerRecord: { readonly entries: number; readonly objects: number; readonly table: number; readonly other: number };
@@ -84,7 +84,8 @@ class WarmUnits {
   readonly #batch: number;
   readonly #placement: Placement;
   readonly #others: string[] = [];
-  readonly #cpuMs: number[] = [];
+  readonly #wallMs: number[] = [];
+  #cpuMs = 0;
   #units = 0;
   withNewKeys = { units: 0, excessReads: 0 };
 
@@ -93,7 +94,7 @@ class WarmUnits {
     this.#placement = placement;
   }
 
-  note({ invocation, counts, cpuMs, isFirst }: Call): void {
+  note({ invocation, counts, cpuMs, wallMs, isFirst }: Call): void {
     if (invocation.kind !== 'records' || isFirst || this.#placement === 'random') return;
     // A materialise, and objects that a large entry needs, have lines of their own.
     const { append, 'table write': flushed, 'table read': reads } = counts;
@@ -106,11 +107,13 @@ class WarmUnits {
     }
     this.#units += 1;
     if (append.requests !== 1 || others !== 0) this.#others.push(`${append.requests} appends, ${others} others`);
-    if (invocation.records.length === this.#batch) this.#cpuMs.push(cpuMs);
+    if (invocation.records.length !== this.#batch) return;
+    this.#wallMs.push(wallMs);
+    this.#cpuMs += cpuMs;
   }
 
   report(): Steady['warm'] {
-    return { units: this.#units, others: this.#others, cpuMs: spreadOf(this.#cpuMs) };
+    return { units: this.#units, others: this.#others, wallMs: spreadOf(this.#wallMs), cpuMeanMs: this.#cpuMs / this.#wallMs.length };
   }
 }
 
