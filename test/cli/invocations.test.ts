@@ -74,14 +74,18 @@ describe('a run by invocations', () => {
     expect(resultOf(ended)).toMatchObject({ state: 'finished', events: 4, rows: 4 });
   });
 
-  test('input that is missing, output that cannot be written and an error of user code are told and exit with 1 or 2', async () => {
+  test('input that is missing and output that cannot be written are told before a job begins', async () => {
     const place = workplace({
       ...counted,
-      'wrong.ts': jobAround(`env.fromSequence(1, 3, { uid: 'n' }).map(() => { throw new Error('oh'); }).sinkTo(print(), { uid: 'out' });`),
+      taken: '',
+      'files.ts': jobAround(`env.fromSequence(1, 3, { uid: 'n' }).sinkTo(fileSink({ path: 'taken', format: ndjson() }), { uid: 'out' });`),
     });
     const missing = await place.sluice('run', 'job.ts', '--input', 'no.ndjson', ...invocations, '--json');
     expect([missing.code, codeOf(missing)]).toEqual([2, 'INPUT_NOT_FOUND']);
     expect(missing.stderr).not.toMatch(stackTrace);
+    const unwritable = await place.sluice('run', 'files.ts', ...invocations, '--json');
+    expect([unwritable.code, codeOf(unwritable)]).toEqual([2, 'OUTPUT_NOT_WRITABLE']);
+    expect(codeOf(await place.sluice('checkpoints', 'list', 'counts', '--json'))).toBe('JOB_UNKNOWN');
   });
 
   test('a plan that has changed is refused, and the job goes on with the old one', async () => {
@@ -155,6 +159,39 @@ describe('standard input', () => {
   });
 });
 
+describe('a record that fails', () => {
+  test(
+    'is parked after its tries, shown, and redriven once its code is mended',
+    async () => {
+      const broken = stdinJob.replace(
+        'processElement(line, ctx, out) {',
+        "processElement(line, ctx, out) { if (line === 'bad') throw new Error('no such line');",
+      );
+      const place = workplace({ 'job.ts': broken });
+      const run = place.start(['run', 'job.ts', ...invocations, '--json']);
+      run.child.stdin.write('a\nbad\nb\n');
+      await run.says('checkpoint-completed');
+      let letters: readonly Readonly<Record<string, unknown>>[] = [];
+      while (letters.length === 0)
+        letters = resultOf(await place.sluice('dead-letters', 'list', 'typed', '--json')).letters as typeof letters;
+      expect(letters).toMatchObject([{ operator: 'count', value: 'bad' }]);
+      expect((await place.sluice('dead-letters', 'show', 'typed')).stdout).toContain('no such line');
+      const refused = await place.sluice('dead-letters', 'redrive', 'typed', '--all');
+      expect([refused.code, refused.stdout]).toEqual([1, expect.stringContaining('refused (record-failed)')]);
+      place.write({ 'job.ts': stdinJob });
+      const redriven = await place.sluice('dead-letters', 'redrive', 'typed', '--letter', String(letters[0]!.letter), '--json');
+      expect([redriven.code, resultOf(redriven).state], redriven.stdout).toEqual([0, 'done']);
+      expect((await place.sluice('dead-letters', 'list', 'typed')).stdout).toBe('no dead letter\n');
+      run.child.stdin.end();
+      expect((await run.ended).code).toBe(0);
+      const rows = rowsOf(place);
+      expect(rows).toHaveLength(3);
+      expect(rows).toEqual(expect.arrayContaining(['a', 'b', 'bad'].map((line) => ({ line, n: 1 }))));
+    },
+    slow,
+  );
+});
+
 describe('commands on a running job', () => {
   test(
     'list checkpoints, show state by key, pause, resume and cancel it',
@@ -191,25 +228,29 @@ describe('commands on a running job', () => {
     slow,
   );
 
-  test('a cancelled job is not begun again by accident, and goes on from its last checkpoint when that is asked', async () => {
-    const place = workplace({ 'job.ts': stdinJob });
-    const run = place.start(['run', 'job.ts', ...invocations, '--json']);
-    run.child.stdin.write('a\na\n');
-    await run.says(/"kind":"checkpoint-completed"/);
-    const cancelled = await place.sluice('cancel', 'typed');
-    expect([cancelled.code, cancelled.stdout], cancelled.stderr).toEqual([0, 'typed is cancelled\n']);
-    expect((await run.ended).code).toBe(143);
-    expect(codeOf(await place.sluice('run', 'job.ts', ...invocations, '--json'))).toBe('JOB_NOT_IN_STATE');
-    const again = place.start(['run', 'job.ts', ...invocations, '--from', 'latest', '--json']);
-    again.child.stdin.end('a\n');
-    const ended = await again.ended;
-    expect(ended.code, ended.stdout).toBe(0);
-    expect(
-      rowsOf(place)
-        .filter(({ line }) => line === 'a')
-        .map(({ n }) => n),
-    ).toEqual([1, 2, 3, 4]);
-  });
+  test(
+    'a cancelled job is not begun again by accident, and goes on from its last checkpoint when that is asked',
+    async () => {
+      const place = workplace({ 'job.ts': stdinJob });
+      const run = place.start(['run', 'job.ts', ...invocations, '--json']);
+      run.child.stdin.write('a\na\n');
+      await run.says(/"kind":"checkpoint-completed"/);
+      const cancelled = await place.sluice('cancel', 'typed');
+      expect([cancelled.code, cancelled.stdout], cancelled.stderr).toEqual([0, 'typed is cancelled\n']);
+      expect((await run.ended).code).toBe(143);
+      expect(codeOf(await place.sluice('run', 'job.ts', ...invocations, '--json'))).toBe('JOB_NOT_IN_STATE');
+      const again = place.start(['run', 'job.ts', ...invocations, '--from', 'latest', '--json']);
+      again.child.stdin.end('a\n');
+      const ended = await again.ended;
+      expect(ended.code, ended.stdout).toBe(0);
+      expect(
+        rowsOf(place)
+          .filter(({ line }) => line === 'a')
+          .map(({ n }) => n),
+      ).toEqual([1, 2, 3]);
+    },
+    slow,
+  );
 
   test('a job that nobody runs is paused, resumed and cancelled all the same', async () => {
     const place = workplace({ 'job.ts': stdinJob });
