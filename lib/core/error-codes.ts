@@ -49,7 +49,7 @@ export const errorCodes = {
   SETTING_UNKNOWN: 'a setting does not exist',
 
   // Records, keys, values and user code
-  INPUT_CHANGED: 'a file is not the one that was read before the restore',
+  INPUT_CHANGED: 'an input is not the one that was read before the restore',
   INPUT_NOT_FOUND: 'an input does not exist or cannot be read',
   KEY_NOT_SUPPORTED: 'a key holds what has no identity by value',
   MALFORMED_RECORD: 'a record of the input does not have its format',

@@ -4,13 +4,13 @@
 //   N3  Splits that may give way to others get their names first, in the order of their ordinals. Nobody owns anything until all rings are there.
 
 import type { Split } from '../../api/source.ts';
-import { SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { emptyBody } from '../entry.ts';
 import { type JobItem, jobItemName } from '../job-item.ts';
 import { encodeJobItem } from '../job-item-codec.ts';
 import { ringSlotsDefault, ringSlotsMin } from '../limits.ts';
+import { checkPlan } from '../plan-check.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { registered } from './changes.ts';
 import { initialHead } from './initial-head.ts';
@@ -43,7 +43,7 @@ export async function createJob(ports: InvocationPorts, job: JobToCreate): Promi
     await ports.items.put({ name: jobItemName, content: { bytes: encodeJobItem(item), change: changeOf(item) }, expects: 'absent' });
   }
   const { item } = await readExistingJob(ports);
-  if (item.planHash !== plan.hash) throw otherPlan(item, plan);
+  checkPlan(item, plan);
   if (isBeingCreated(item)) return finishCreation(ports, item, plan);
   await ports.objects.remove(splitsName); // a creation may have been cut off just before it did
   return item;
@@ -110,13 +110,4 @@ function itemOf({ plan, ringSlots = ringSlotsDefault, nowMs }: JobToCreate, spli
     until: [],
     rings: listedRings({ rings: [] }, 0, owners),
   };
-}
-
-export function otherPlan(item: JobItem, plan: Plan): SluiceError {
-  return new SluiceError('PLAN_CHANGED', {
-    message: `job ${item.job} runs the plan ${item.planHash}, and this code makes the plan ${plan.hash}`,
-    next: 'fix-the-job',
-    advice: 'run the code that the job was started with, or start the changed job from a savepoint',
-    job: item.job,
-  });
 }

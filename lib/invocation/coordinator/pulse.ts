@@ -11,11 +11,12 @@ import type { Clock, Random } from '../../core/ports.ts';
 import type { Plan } from '../../graph/plan.ts';
 import type { Control, TransactionSettler } from '../control.ts';
 import type { JobItem, Owner } from '../job-item.ts';
+import { checkPlan } from '../plan-check.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { beginIfDue } from './begin.ts';
 import { collect } from './collect.ts';
 import { type Acknowledged, endOpenCheckpoints } from './completion.ts';
-import { finishCreation, isBeingCreated, otherPlan } from './create-job.ts';
+import { finishCreation, isBeingCreated } from './create-job.ts';
 import type { PulseMemory } from './facts.ts';
 import { type Injection, injectBarriers, replay, tick } from './inject.ts';
 import { finishIfComplete, resume, retainAfterEnd, stop } from './job-life.ts';
@@ -70,7 +71,7 @@ export interface PulseReport {
 export async function pulse(options: PulseOptions): Promise<PulseReport> {
   const job = await readJob(options.ports);
   if (job === undefined) return { item: undefined, isBusy: false };
-  if (job.item.planHash !== options.plan.hash) throw otherPlan(job.item, options.plan);
+  checkPlan(job.item, options.plan);
   const run = new PulseRun(options, job);
   try {
     const isReplaying = await moveAll(run);

@@ -17,6 +17,7 @@ import type { JobItem, Owner } from '../job-item.ts';
 import { LaneMemory } from '../lane/lane-memory.ts';
 import { queueOfStage } from '../lane/queues.ts';
 import { Outbox } from '../outbox.ts';
+import { checkPlan } from '../plan-check.ts';
 import { type RingView, readNewer, readRing } from '../ring.ts';
 import { createSubtaskState } from '../state/subtask-state.ts';
 import { unpackEntries } from '../unpack-entries.ts';
@@ -132,12 +133,8 @@ export function tagOf(head: EntryHead): { generation: number; epoch: number; n: 
 async function jobOf(services: UnitServices): Promise<JobItem | undefined> {
   const job = await readJob(services.ports);
   if (job === undefined) return undefined;
-  if (job.item.planHash === services.plan.hash) return job.item;
-  throw new SluiceError('PLAN_CHANGED', {
-    message: `job ${services.plan.job} runs the plan ${job.item.planHash}, and this code makes the plan ${services.plan.hash}`,
-    next: 'fix-the-job',
-    advice: 'run the code that the job was started with, or start the changed job from a savepoint',
-  });
+  checkPlan(job.item, services.plan);
+  return job.item;
 }
 
 /** Key groups whose keys may come here; behind a source that is partitioned by the key, any. */

@@ -253,9 +253,21 @@ async function commitBarrier(
 }
 
 /** What was taken before, or is of a generation that has passed, is dropped by its name: the object behind its claim may be gone. */
+/** Its number may well be the next one of that sender's channel to here. */
+function notForUs({ sender, target, sequence }: Pick<ChannelMessage, 'sender' | 'target' | 'sequence'>, warm: WarmSubtask): SluiceError {
+  return new SluiceError('SUBTASK_UNKNOWN', {
+    message: `message ${sequence} from ${sender} is for ${target} and was given to ${warm.ring.subtask}`,
+    next: 'report-a-bug',
+    sender,
+    target,
+    sequence,
+  });
+}
+
 async function received(bytes: Uint8Array, warm: WarmSubtask, services: UnitServices): Promise<Incoming> {
   const stored = { bytes, object: undefined };
   const message = decodeMessage(bytes);
+  if (message.target !== warm.ring.subtask) throw notForUs(message, warm);
   if (!isClaim(message)) return { message, stored };
   const verdict = intakeOf(warm, services, []).decide(message);
   if (verdict === 'repeat' || verdict === 'older-generation') return { message: { ...message, elements: [] }, stored };

@@ -1,6 +1,7 @@
 // A replay reads what a sealed parent had read already, from the subtask's own position on: what its caller knows may be a generation old.
 // It is over when a call finds nothing left after the newest entry has been delivered, not when a log shows the position.
 
+import { SluiceError } from '../../core/errors.ts';
 import { sourceOf } from '../coordinator/owners.ts';
 import type { SplitProgress } from '../entry.ts';
 import { type EventPart, readRecords } from '../event-records.ts';
@@ -19,6 +20,8 @@ export async function replay(session: Session, invocation: Extract<Invocation, {
   const progress = warm.newest.head.splits.find(isReplayDue);
   if (progress === undefined) return done;
   const { records, isLast } = await readOn(warm, progress, invocation.recordsMax, session.services);
+  const reached = records.at(-1)?.after.index ?? progress.position?.index ?? 0;
+  if (isLast && reached < progress.replayUntil) throw inputGone(warm, progress, reached);
   const answer = await takeRecords(session, {
     subtask: session.subtask,
     split: progress.ordinal,
@@ -30,6 +33,17 @@ export async function replay(session: Session, invocation: Extract<Invocation, {
   });
   // Not over yet: the next call reads on, or finds that nothing is left.
   return answer.kind === 'done' ? { kind: 'partial', count: records.length, why: 'replay-first' } : answer;
+}
+
+/** Ending here would pass over, without a word, what was read before. */
+function inputGone(warm: WarmSubtask, { split, replayUntil }: SplitProgress, reached: number): SluiceError {
+  const { subtask } = warm.ring;
+  return new SluiceError('INPUT_CHANGED', {
+    message: `split ${split.id} of subtask ${subtask} ends behind record ${reached} now, and had been read up to record ${replayUntil} before the restore`,
+    next: 'repair-state',
+    advice: 'bring the input back, or restore a checkpoint that had not read so far',
+    subtask,
+  });
 }
 
 async function readOn(warm: WarmSubtask, progress: SplitProgress, recordsMax: number, services: UnitServices): Promise<EventPart> {

@@ -1,0 +1,30 @@
+// Whether some code makes the plan that a job runs. The hash of a plan says nothing of parallelism, because a checkpoint may be restored at another
+// one; but which subtask owns a key follows from it, so while a job runs it is that of its owners.
+
+import { SluiceError } from '../core/errors.ts';
+import type { Plan } from '../graph/plan.ts';
+import type { JobItem } from './job-item.ts';
+
+/** @throws SluiceError `PLAN_CHANGED` */
+export function checkPlan(item: JobItem, plan: Plan): void {
+  const { job, owners } = item;
+  if (item.planHash !== plan.hash) throw otherPlan(job, `runs the plan ${item.planHash}, and this code makes the plan ${plan.hash}`);
+  const unknown = owners.find(({ stage }) => plan.stages[stage] === undefined);
+  if (unknown !== undefined) throw otherPlan(job, `has a subtask ${unknown.subtask}, and this code makes ${plan.stages.length} stages`);
+  if (owners.length === 0) return; // it is being created
+  for (const { id, name, inputs, parallelism } of plan.stages) {
+    const count = owners.filter(({ stage }) => stage === id).length;
+    if (inputs.length > 0 && count !== parallelism) {
+      throw otherPlan(job, `runs ${name} at parallelism ${count}, and this code at ${parallelism}`);
+    }
+  }
+}
+
+function otherPlan(job: string, how: string): SluiceError {
+  return new SluiceError('PLAN_CHANGED', {
+    message: `job ${job} ${how}`,
+    next: 'fix-the-job',
+    advice: 'run the code that the job was started with, or start the changed job from a savepoint',
+    job,
+  });
+}
