@@ -69,6 +69,8 @@ export class World {
   readonly #options: WorldOptions;
   #calls: Call[] = [];
   #alarms: { readonly at: number; readonly ring: () => void }[] = [];
+  #firstAlarmAt = Number.POSITIVE_INFINITY;
+  readonly #runnable: number[] = [];
 
   constructor(options: WorldOptions) {
     this.#options = options;
@@ -85,7 +87,9 @@ export class World {
 
   /** Rings once virtual time has come there; belongs to no process. */
   alarm(afterMs: number, ring: () => void): void {
-    this.#alarms.push({ at: this.now + afterMs, ring });
+    const at = this.now + afterMs;
+    this.#alarms.push({ at, ring });
+    this.#firstAlarmAt = Math.min(this.#firstAlarmAt, at);
   }
 
   /** Takes steps until the promise settles. @throws StuckWorld */
@@ -134,15 +138,43 @@ export class World {
   }
 
   #next(): number | undefined {
-    let next: number | undefined;
-    for (const c of this.#calls) if (c.process.state !== 'stopped' && (next === undefined || c.dueAt < next)) next = c.dueAt;
-    for (const a of this.#alarms) if (next === undefined || a.at < next) next = a.at;
-    return next;
+    let next = this.#firstAlarmAt;
+    for (const c of this.#calls) if (c.process.state !== 'stopped' && c.dueAt < next) next = c.dueAt;
+    return next === Number.POSITIVE_INFINITY ? undefined : next;
+  }
+
+  /** Indexes of the calls that can run now; the same list each time, since one is made at every step. */
+  #runnableNow(): readonly number[] {
+    const runnable = this.#runnable;
+    runnable.length = 0;
+    for (let i = 0; i < this.#calls.length; i++) {
+      const c = this.#calls[i]!;
+      if (c.dueAt <= this.now && c.process.state !== 'stopped') runnable.push(i);
+    }
+    return runnable;
   }
 
   async #step(): Promise<void> {
     if (++this.steps > (this.#options.stepsMax ?? 400_000)) throw this.#stuck(`it took ${this.steps - 1} steps`);
     this.disk.step = this.steps;
+    if (this.#firstAlarmAt <= this.now) {
+      this.#ring();
+      return;
+    }
+    // Time stands while a call can run.
+    let runnable = this.#runnableNow();
+    if (runnable.length === 0) {
+      await this.#moveTime();
+      if (this.#firstAlarmAt <= this.now) {
+        this.#ring();
+        return;
+      }
+      runnable = this.#runnableNow();
+    }
+    this.#advance(runnable[this.random.below(runnable.length)]!);
+  }
+
+  async #moveTime(): Promise<void> {
     let next = this.#next();
     if (next === undefined) {
       // A promise that needs the real event loop would break W1; it gets a chance so that the failure names what is wrong.
@@ -155,18 +187,14 @@ export class World {
       this.now = next;
       if (this.now - worldBeginsAt > (this.#options.timeMsMax ?? 86_400_000)) throw this.#stuck('a virtual day has passed');
     }
+  }
+
+  /** The first alarm that was set of those that are due. */
+  #ring(): void {
     const rung = this.#alarms.findIndex((a) => a.at <= this.now);
-    if (rung >= 0) {
-      const [alarm] = this.#alarms.splice(rung, 1);
-      alarm!.ring();
-      return;
-    }
-    const runnable: number[] = [];
-    for (let i = 0; i < this.#calls.length; i++) {
-      const c = this.#calls[i]!;
-      if (c.dueAt <= this.now && c.process.state !== 'stopped') runnable.push(i);
-    }
-    this.#advance(runnable[this.random.below(runnable.length)]!);
+    const [alarm] = this.#alarms.splice(rung, 1);
+    this.#firstAlarmAt = this.#alarms.reduce((first, a) => Math.min(first, a.at), Number.POSITIVE_INFINITY);
+    alarm!.ring();
   }
 
   #advance(at: number): void {

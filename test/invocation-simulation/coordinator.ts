@@ -4,6 +4,7 @@
 import type { Plan } from '../../lib/graph/plan.ts';
 import { isSluiceError } from '../../lib/index.ts';
 import type { Control } from '../../lib/invocation/control.ts';
+import type { PulseMemory } from '../../lib/invocation/coordinator/facts.ts';
 import { requestPause, requestResume } from '../../lib/invocation/coordinator/job-life.ts';
 import { pulse } from '../../lib/invocation/coordinator/pulse.ts';
 import { startRestore } from '../../lib/invocation/coordinator/restore.ts';
@@ -52,6 +53,7 @@ export class Coordinator {
   readonly #random: SeededRandom;
   #process: SimulatedProcess | undefined;
   #plan: Plan | undefined;
+  #memory: PulseMemory | undefined;
   #born = 0;
   #people = 0;
 
@@ -63,7 +65,7 @@ export class Coordinator {
   async runPulses(): Promise<void> {
     const { world, chaos, counts, rates, isOver } = this.#o;
     while (!isOver()) {
-      await pause(world, this.#random.skewed(rates.restMs));
+      await pause(world, chaos.isQuiet ? this.#random.between(40, 120) : this.#random.between(1, rates.restMs));
       if (chaos.happens(rates.noPulseForLong)) {
         counts.count('no pulse for long');
         await pause(world, this.#random.skewed(30_000));
@@ -106,6 +108,8 @@ export class Coordinator {
       sourceContext: (uid) => ({ job: plan.job, uid, files, clock, countSkipped: () => {} }),
       replayRecordsMax: this.#random.between(1, 5),
       concurrency: this.#random.pick([1, 4, 32]),
+      sweeps: this.#random.chance(0.03),
+      ...(this.#memory === undefined ? {} : { memory: this.#memory }),
       onEvent: (event) => world.note(`  ${process.name} tells ${JSON.stringify(event)}`),
     }).then(
       () => undefined,
@@ -124,6 +128,7 @@ export class Coordinator {
     if (this.#process === undefined || this.#process.state !== 'running') {
       this.#process = this.#o.world.process(`coordinator-${++this.#born}`);
       this.#plan = this.#o.planOf(this.#process);
+      this.#memory = this.#random.chance(0.7) ? { heads: new Map() } : undefined;
     }
     return this.#process;
   }

@@ -24,7 +24,10 @@ export async function runCourier(name: string, o: CourierOptions): Promise<void>
   while (!o.isOver()) {
     await pause(o.world, random.skewed(o.restMs));
     const deliveries = o.service.exchange.receive({ max: random.between(1, 10) });
-    if (deliveries.length === 0) continue;
+    if (deliveries.length === 0) {
+      await pause(o.world, random.between(10, 40));
+      continue;
+    }
     const groups = [...Map.groupBy(deliveries, (d) => d.group)];
     if (groups.length > 1) o.counts.count('event of several subtasks');
     if (deliveries.some((d) => d.receives > 1)) o.counts.count('message redelivered');

@@ -57,7 +57,10 @@ export class Feed {
     while (!isOver()) {
       await pause(world, this.#random.skewed(rates.restMs));
       const invocation = this.#next();
-      if (invocation === undefined) continue;
+      if (invocation === undefined) {
+        await pause(world, this.#random.between(20, 80));
+        continue;
+      }
       const delivered = this.#deliver(invocation);
       if (!chaos.happens(rates.overlap)) await delivered;
     }

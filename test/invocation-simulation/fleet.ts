@@ -50,6 +50,8 @@ export class Fleet {
   readonly #random: SeededRandom;
   #seats: Seat[] = [];
   #born = 0;
+  /** Events that wait for an environment. */
+  readonly #queue: (() => void)[] = [];
   readonly #lastServed = new Map<string, Seat>();
 
   constructor(options: FleetOptions) {
@@ -123,7 +125,7 @@ export class Fleet {
     for (;;) {
       const seat = this.#take(subtask);
       if (seat !== undefined) return seat;
-      await pause(this.#o.world, this.#random.skewed(10));
+      await new Promise<void>((resolve) => this.#queue.push(resolve));
     }
   }
 
@@ -148,7 +150,10 @@ export class Fleet {
       giveUp: undefined,
       isWatched: false,
     };
-    void process.becomes('dead').then(() => seat.giveUp?.());
+    void process.becomes('dead').then(() => {
+      seat.giveUp?.();
+      this.#callNext();
+    });
     this.#seats.push(seat);
     return seat;
   }
@@ -164,6 +169,14 @@ export class Fleet {
   #release(seat: Seat): void {
     seat.deadlineMs = undefined;
     seat.giveUp = undefined;
+    this.#callNext();
+  }
+
+  /** One of those who wait for an environment looks again. */
+  #callNext(): void {
+    if (this.#queue.length === 0) return;
+    const [next] = this.#queue.splice(this.#random.below(this.#queue.length), 1);
+    next!();
   }
 
   /** Gives up events whose time is over. One alarm a seat, whatever the number of its events. */
@@ -192,7 +205,10 @@ export class Fleet {
     const fate = this.#random.below(3);
     // The platform ends it; or it is left in mid-await, to go on by itself or when it is given something else to do.
     if (fate === 0) chaos.kill(seat.process, world);
-    else if (fate === 1) this.#seats = this.#seats.filter((s) => s !== seat);
+    else if (fate === 1) {
+      this.#seats = this.#seats.filter((s) => s !== seat);
+      this.#callNext();
+    }
   }
 
   #meetFrozen(process: SimulatedProcess): void {

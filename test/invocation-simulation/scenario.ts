@@ -91,7 +91,7 @@ class Scenario {
     this.#rates = drawRates(random);
     this.#timeoutMs = random.pick([200, 600, 2_000]);
     this.#flushBelowSlots = random.pick([0, 1, 3, 64]);
-    this.#faultySteps = random.pick([1_500, 2_500, 4_000]);
+    this.#faultySteps = random.pick([800, 1_400, 2_200]);
     this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
     this.#world = new World({
       seed,
@@ -162,7 +162,7 @@ class Scenario {
       fleet: this.#fleet,
       mayRewind: setting.mayRewind,
       rates: {
-        restMs: random.pick([20, 60, 200]),
+        restMs: random.pick([30, 80, 200]),
         noPulseForLong: random.pick([0, 0, 0.02]),
         atOnce: random.pick([0, 0.1, 0.5]),
         tick: random.pick([0.05, 0.2]),
@@ -279,9 +279,9 @@ class Scenario {
     world.note('the last fault is over');
     this.#calm();
     while (!this.#hasEverything() && this.#auditors.failures.length === 0) await pause(world, 50);
-    // The last zombies go on.
-    await pause(world, 5_000);
     this.#isOver = true;
+    // Nobody is asked for anything any more; what was left behind goes on, and what is late comes.
+    await pause(world, 5 * this.#timeoutMs);
   }
 
   #calm(): void {

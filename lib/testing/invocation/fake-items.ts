@@ -36,8 +36,9 @@ export class FakeItems {
   }
 
   list(prefix: string): readonly StoredJobItem[] {
-    return this.items()
+    return [...this.#items.values()]
       .filter((i) => i.name.startsWith(prefix))
+      .sort((a, b) => compareTexts(a.name, b.name))
       .map(kept);
   }
 
