@@ -86,6 +86,24 @@ export interface SplitEvolution {
   placement?(key: string): number;
 }
 
+/**
+ * How a queue delivers. Its messages have no position that could be asked for: they come when the queue pleases, some of them again, and are gone
+ * when the answer says so. What was answered for cannot be read again, so runtimes that go back to a checkpoint keep the messages themselves.
+ */
+export interface QueueDelivery<T> {
+  /** `fifo`: the messages of a group come in order, each with a sequence number. `standard`: every message is on its own, known by its id. */
+  readonly order: 'fifo' | 'standard';
+  /** Subtasks that the messages are spread over, by group or by id; the parallelism of the source. Fixed for the life of the job. */
+  readonly lanes: number;
+  /** After this the queue drops a message, ms. What was taken is remembered for as long. */
+  readonly retentionMs: number;
+  /**
+   * Makes records of a message's body. What it throws is the message's fault.
+   * @param body  plain data, as it was delivered
+   */
+  read(body: unknown, out: SourceOutput<T>): void;
+}
+
 declare const element: unique symbol;
 /** Made by `files`, `socket` … and given to `env.fromSource`. */
 export interface Source<T> {
@@ -101,4 +119,6 @@ export interface Source<T> {
   open(split: Split, from: SplitPosition | undefined, ctx: SourceContext): SplitReader<T>;
   /** Splits give way to others while the job runs. `enumerate` then gives those that come first. */
   readonly evolution?: SplitEvolution | undefined;
+  /** A queue: its messages are only ever delivered. `enumerate` then gives one split for each lane, and `open` is not called. */
+  readonly queue?: QueueDelivery<T> | undefined;
 }

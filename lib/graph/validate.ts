@@ -4,6 +4,7 @@
 //   V3  Each parallelism is within the operator's maximum parallelism.
 //   V4  `forward` joins operators of one parallelism.
 //   V5  No two sinks write to one target, if they say what that is.
+//   V6  A queue has the parallelism of its lanes, and is partitioned by a key only where its messages have groups.
 
 import type { JobDescription, LogicalNode } from '../api/description.ts';
 import { placeOf } from '../api/places.ts';
@@ -32,12 +33,14 @@ export function validate(description: JobDescription): void {
   for (const node of nodes) {
     checkParallelism(node, description);
     checkForward(node, description);
+    checkQueue(node, description);
   }
 }
 
-/** The parallelism of an operator: its own, else that of the job. */
+/** The parallelism of an operator: its own, else that of the job. A queue has its lanes. */
 export function parallelismOf(node: LogicalNode, { settings }: JobDescription): Parallelism {
-  return { parallelism: node.parallelism ?? settings.parallelism, maxParallelism: node.maxParallelism ?? settings.maxParallelism };
+  const lanes = node.operator.kind === 'source' ? node.operator.source.queue?.lanes : undefined;
+  return { parallelism: node.parallelism ?? lanes ?? settings.parallelism, maxParallelism: node.maxParallelism ?? settings.maxParallelism };
 }
 
 function checkUids({ job, nodes }: JobDescription): void {
@@ -120,4 +123,23 @@ function checkForward(node: LogicalNode, description: JobDescription): void {
       job: description.job,
     });
   }
+}
+
+function checkQueue(node: LogicalNode, { job }: JobDescription): void {
+  const { operator } = node;
+  if (operator.kind !== 'source' || operator.source.queue === undefined) return;
+  const { lanes, order } = operator.source.queue;
+  if (!Number.isInteger(lanes) || lanes < 1 || (node.parallelism !== undefined && node.parallelism !== lanes)) {
+    throw new SluiceError('PARALLELISM_INVALID', {
+      message: `${node.label} is spread over ${lanes} lanes, and has the parallelism ${node.parallelism ?? lanes}; its lanes are its parallelism`,
+      next: 'fix-the-job',
+      job,
+    });
+  }
+  if (order === 'fifo' || operator.partitionedBy === undefined) return;
+  throw new SluiceError('OPTION_INVALID', {
+    message: `${node.label} reads a queue without groups, so messages of one key come to different lanes; leave partitionedBy out`,
+    next: 'fix-the-job',
+    job,
+  });
 }

@@ -1,5 +1,6 @@
 // The body of an entry: changes of keyed state, messages, rows. Its format is the one of the entry.
-//   B1  Writes that follow each other and are of one state name it once; there the key, the sub and the value follow, each behind its length.
+//   B1  What only lanes of queues have is behind everything else, and not there at all where there is none.
+//   B2  Writes that follow each other and are of one state name it once; there the key, the sub and the value follow, each behind its length.
 
 import type { ValueReader, ValueWriter } from '../core/value-codec.ts';
 import type { CommittedMessage, EntryBody, ImmediateRows, StateWrite, TimerChange } from './entry.ts';
@@ -19,6 +20,7 @@ export function writeBody(writer: ValueWriter, body: EntryBody): void {
     names.write(r.sink);
     writer.writeBytes(r.bytes);
   });
+  if (body.kept !== undefined && body.kept.length > 0) writeList(writer, body.kept, (unit) => writer.writeBytes(unit));
 }
 
 export function readBody(reader: ValueReader): EntryBody {
@@ -32,7 +34,8 @@ export function readBody(reader: ValueReader): EntryBody {
     bytes: reader.readBytes(),
   }));
   const rows = readList<ImmediateRows>(reader, () => ({ sink: names.read(), bytes: reader.readBytes() }));
-  return { delta: { writes, timers }, messages, rows };
+  const body = { delta: { writes, timers }, messages, rows };
+  return reader.remaining === 0 ? body : { ...body, kept: readList(reader, () => reader.readBytes()) };
 }
 
 /** Runs: how many writes, state, whether they have subs, the writes. A run of none ends them. */

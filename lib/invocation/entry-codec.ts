@@ -110,7 +110,9 @@ function openEntry(bytes: Uint8Array): ValueReader {
 
 function isEmpty(body: EntryBody): boolean {
   const { writes, timers } = body.delta;
-  return writes.length === 0 && timers.length === 0 && body.messages.length === 0 && body.rows.length === 0;
+  return (
+    writes.length === 0 && timers.length === 0 && body.messages.length === 0 && body.rows.length === 0 && (body.kept?.length ?? 0) === 0
+  );
 }
 
 function encodeBody(body: EntryBody): { readonly packed: ReturnType<typeof packBlob>; readonly length: number } {

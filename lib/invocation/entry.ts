@@ -88,6 +88,37 @@ export interface Attempt {
   readonly count: number;
 }
 
+/**
+ * What a lane of a queue knows besides the positions of its groups, which are keyed state. Kept input is one list over all generations: a restore
+ * goes on from a prefix of it.
+ */
+export interface LaneProgress {
+  /** Units of input kept so far: the length of the list. */
+  readonly kept: number;
+  /** How many of them lie in segments; the others, in the bodies of the entries above `flushedThrough`. */
+  readonly stored: number;
+  /** Object of the newest segment; the list of its chain may be longer than `stored`. */
+  readonly segment: string | undefined;
+  /** What the sealed parent had taken behind the restored checkpoint, and this generation has not: it comes before everything else. */
+  readonly replay: KeptReplay | undefined;
+  /** Time buckets that may hold positions; `undefined`: none does. */
+  readonly buckets: Buckets | undefined;
+}
+
+/** Both ends included. */
+export interface Buckets {
+  readonly first: number;
+  readonly last: number;
+}
+
+export interface KeptReplay {
+  /** Object that lists where the units lie. */
+  readonly object: string;
+  /** Units taken. */
+  readonly taken: number;
+  readonly count: number;
+}
+
 export interface EntryHead {
   readonly generation: number;
   readonly subtask: string;
@@ -126,6 +157,8 @@ export interface EntryHead {
   /** Every transaction whose commit is not known to be confirmed, oldest first. */
   readonly transactions: readonly PendingTransaction[];
   readonly attempts: readonly Attempt[];
+  /** Lanes of a queue only. */
+  readonly lane?: LaneProgress | undefined;
 }
 
 /** Where a piece of keyed state lies. `sub` is a map key, the number of a list chunk, or empty. All but `operator` and `state` are binary strings. */
@@ -178,6 +211,8 @@ export interface EntryBody {
   readonly delta: StateDelta;
   readonly messages: readonly CommittedMessage[];
   readonly rows: readonly ImmediateRows[];
+  /** Input of a queue that the unit settled, in order, encoded; absent: none. */
+  readonly kept?: readonly Uint8Array[] | undefined;
 }
 
 export interface Entry {

@@ -4,13 +4,13 @@
 
 import type { SplitPosition } from '../api/source.ts';
 import { ValueReader, ValueWriter } from '../core/value-codec.ts';
-import type { ChannelProgress, EntryHead, EntryKind, HeldMessage, PendingTransaction, SplitProgress } from './entry.ts';
+import type { ChannelProgress, EntryHead, EntryKind, HeldMessage, LaneProgress, PendingTransaction, SplitProgress } from './entry.ts';
 import { NameReader, NameWriter, readChoice, readList, readTime, writeList, writeTime } from './payload.ts';
 
 const headFormat = 1;
 /** In order of their numbers in stored bytes. */
 const kinds: readonly EntryKind[] = ['init', 'data', 'barrier', 'seal'];
-const flag = { hasEnded: 1, lastBarrier: 2, operatorState: 4, stateBytes: 8, stateObject: 16, snapshot: 32 } as const;
+const flag = { hasEnded: 1, lastBarrier: 2, operatorState: 4, stateBytes: 8, stateObject: 16, snapshot: 32, lane: 64 } as const;
 
 /** @throws SluiceError `VALUE_NOT_ENCODABLE` when a position of a source is no plain data */
 export function encodeHead(h: EntryHead): Uint8Array {
@@ -46,6 +46,7 @@ export function encodeHead(h: EntryHead): Uint8Array {
     w.writeString(a.record);
     w.writeVarint(a.count);
   });
+  if (h.lane !== undefined) writeLane(w, h.lane);
   return w.take();
 }
 
@@ -55,7 +56,7 @@ export function decodeHead(bytes: Uint8Array): EntryHead {
   r.readFormat(headFormat);
   const kind = readChoice(r, kinds, 'kind of entry');
   const flags = r.readByte();
-  if (flags > 63) throw r.damaged(`no head has flags ${flags}`);
+  if (flags > 127) throw r.damaged(`no head has flags ${flags}`);
   const names = new NameReader(r);
   const has = (f: number): boolean => (flags & f) !== 0;
   const watermark = readTime(r);
@@ -85,6 +86,7 @@ export function decodeHead(bytes: Uint8Array): EntryHead {
     snapshot: has(flag.snapshot) ? r.readString() : undefined,
     transactions: readList(r, () => readTransaction(r, names)),
     attempts: readList(r, () => ({ place: names.read(), record: r.readString(), count: r.readVarint() })),
+    ...(has(flag.lane) ? { lane: readLane(r) } : {}),
   };
   r.expectEnd();
   return head;
@@ -97,7 +99,8 @@ function flagsOf(h: EntryHead): number {
     (h.operatorState === undefined ? 0 : flag.operatorState) |
     (h.operatorState?.bytes === undefined ? 0 : flag.stateBytes) |
     (h.operatorState?.object === undefined ? 0 : flag.stateObject) |
-    (h.snapshot === undefined ? 0 : flag.snapshot)
+    (h.snapshot === undefined ? 0 : flag.snapshot) |
+    (h.lane === undefined ? 0 : flag.lane)
   );
 }
 
@@ -197,5 +200,36 @@ function readTransaction(r: ValueReader, names: NameReader): PendingTransaction 
     generation: r.readVarint(),
     subtask: names.read(),
     rows: r.readString(),
+  };
+}
+
+const laneFlag = { segment: 1, replay: 2, buckets: 4 } as const;
+
+function writeLane(w: ValueWriter, { kept, stored, segment, replay, buckets }: LaneProgress): void {
+  const has = (part: unknown, bit: number): number => (part === undefined ? 0 : bit);
+  w.writeByte(has(segment, laneFlag.segment) | has(replay, laneFlag.replay) | has(buckets, laneFlag.buckets));
+  w.writeVarint(kept);
+  w.writeVarint(stored);
+  if (segment !== undefined) w.writeString(segment);
+  if (replay !== undefined) {
+    w.writeString(replay.object);
+    w.writeVarint(replay.taken);
+    w.writeVarint(replay.count);
+  }
+  if (buckets !== undefined) {
+    w.writeVarint(buckets.first);
+    w.writeVarint(buckets.last);
+  }
+}
+
+function readLane(r: ValueReader): LaneProgress {
+  const flags = r.readByte();
+  if (flags > 7) throw r.damaged(`no lane has flags ${flags}`);
+  return {
+    kept: r.readVarint(),
+    stored: r.readVarint(),
+    segment: (flags & laneFlag.segment) === 0 ? undefined : r.readString(),
+    replay: (flags & laneFlag.replay) === 0 ? undefined : { object: r.readString(), taken: r.readVarint(), count: r.readVarint() },
+    buckets: (flags & laneFlag.buckets) === 0 ? undefined : { first: r.readVarint(), last: r.readVarint() },
   };
 }

@@ -15,6 +15,22 @@ export interface EventRecord {
   readonly nth?: number | undefined;
 }
 
+/** A message of a queue. */
+export interface QueueMessage {
+  /** The queue's own: the same however often the message comes. */
+  readonly id: string;
+  /** Messages of a group come in order; queues without order have none. */
+  readonly group: string;
+  /** Place in the group: a decimal number, growing with every message, not dense. Not looked at in queues without order. */
+  readonly sequence: string;
+  /** When the queue took it, ms since the epoch, by the queue's clock. */
+  readonly sentMs: number;
+  /** How often it has been handed out, this time included. */
+  readonly receives: number;
+  /** Plain data. */
+  readonly body: unknown;
+}
+
 export type Invocation =
   /** What an event source mapping delivers: at least once, in order within a split, possibly overlapping. */
   | {
@@ -36,6 +52,8 @@ export type Invocation =
       /** As above. */
       readonly isAgain?: boolean | undefined;
     }
+  /** Messages of a queue that belong to one lane; of a group, oldest first. */
+  | { readonly kind: 'queue'; readonly subtask: string; readonly messages: readonly QueueMessage[] }
   /** Handed to sources, and to subtasks whose input has ended, by the coordinator. */
   | {
       readonly kind: 'barrier';
@@ -55,8 +73,8 @@ export type Invocation =
 export type Answer =
   /** Everything is committed and delivered. */
   | { readonly kind: 'done' }
-  /** `messages` and `records` only: the first `count` are, the rest comes again. */
-  | { readonly kind: 'partial'; readonly count: number; readonly why: Refusal }
+  /** `messages` and `records`: the first `count` are, the rest comes again. `queue`: those are whose ids `settled` lists. */
+  | { readonly kind: 'partial'; readonly count: number; readonly why: Refusal; readonly settled?: readonly string[] }
   /** Nothing is. The input stays where it is. */
   | { readonly kind: 'refused'; readonly why: Refusal };
 

@@ -26,3 +26,12 @@ export const inlineOperatorStateBytesMax: number = 1 * KiB;
 export const tombstoneLifeMs: number = 24 * 60 * 60 * 1000;
 /** Lost appends after which an invocation gives up and leaves its input to the next one. */
 export const appendTriesMax = 4;
+/** Kept input of a queue that lies in the ring alone; above it a materialise moves it into a segment, which has to fit into memory. */
+export const keptBytesMax: number = 4 * MiB;
+/**
+ * How long after its time in the queue is over a message may still turn up: in the hands of an invocation that held it, by clocks that are wrong.
+ * No environment lives for a day.
+ */
+export const positionMarginMs: number = 24 * 60 * 60 * 1000;
+/** Time buckets of a lane that one tick clears of old positions. */
+export const bucketsPerTick = 4;

@@ -36,11 +36,11 @@ async function dueTrigger(run: PulseRun): Promise<OpenCheckpoint['trigger'] | un
   return decideTrigger({ ...facts, hasNews: await hasNews(run), isEnding: false }).kind === 'begin' ? 'periodic' : undefined;
 }
 
-/** A stream that cannot be read again may end too; only of one that can, and has no bound, it is known that it does not. */
+/** A stream that cannot be read again may end too; of one that can, and has no bound, and of a queue it is known that it does not. */
 function mayEnd(run: PulseRun): boolean {
   return run.options.plan.stages.every((stage) => {
     const source = sourceOf(stage);
-    return source === undefined || source.isBounded || !source.isRereadable;
+    return source === undefined || source.isBounded || (!source.isRereadable && source.queue === undefined);
   });
 }
 

@@ -7,12 +7,13 @@
 //   K4  Listing costs more than what it finds, so an environment that left nothing behind removes what has ended since by name. What others left,
 //       and what came late, is found by the lists of every so manieth checkpoint.
 
-import { acknowledgementName, type JobItem, type OpenCheckpoint } from '../job-item.ts';
+import { acknowledgementName, type JobItem, type OpenCheckpoint, type Owner } from '../job-item.ts';
 import { tombstoneLifeMs } from '../limits.ts';
 import { stubForSlot } from '../ring.ts';
 import { metadataPrefix } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
 import { gravePrefix, timeContent, timeOf } from './graves.ts';
+import { sourceOf } from './owners.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { ringName, ringOf } from './ring-creation.ts';
 import { needsOf, objectsOfRing, sweepLive } from './sweep.ts';
@@ -21,7 +22,10 @@ export async function collect(run: PulseRun): Promise<void> {
   const { item, options } = run;
   if (item.restoring !== undefined || item.moving !== undefined) return;
   if (run.hasEnded) await cleanUpCheckpoints(run);
-  await collectRings(run, ringsToCollect(item));
+  await collectRings(
+    run,
+    ringsToCollect(item, ({ stage }) => sourceOf(options.plan.stages[stage])?.queue !== undefined),
+  );
   if (options.sweeps === true) await sweepLive(run);
 }
 
@@ -69,16 +73,17 @@ async function sweepCheckpoints(run: PulseRun): Promise<void> {
 }
 
 /** Pure: rings of the item that nobody needs. */
-export function ringsToCollect(item: JobItem): readonly string[] {
-  const needed = neededRings(item);
+export function ringsToCollect(item: JobItem, keepsInput: (owner: Owner) => boolean = () => false): readonly string[] {
+  const needed = neededRings(item, keepsInput);
   return item.rings.filter((name) => !needed.has(name));
 }
 
 /** Pure. */
-export function neededRings(item: JobItem): ReadonlySet<string> {
-  const { generation } = item;
-  // A cancelled job never goes on from its changelogs, a paused or failed one may.
-  const owned = item.status === 'cancelled' ? [] : item.owners.map(({ subtask }) => ringName({ generation, subtask }));
+export function neededRings(item: JobItem, keepsInput: (owner: Owner) => boolean = () => false): ReadonlySet<string> {
+  const { generation, owners } = item;
+  // A cancelled job never goes on from its changelogs, a paused or failed one may. A restore of it asks for the input that they keep.
+  const isOwned = (owner: Owner): boolean => item.status !== 'cancelled' || (item.completed.length > 0 && keepsInput(owner));
+  const owned = owners.filter(isOwned).map(({ subtask }) => ringName({ generation, subtask }));
   const completed = item.completed.flatMap((c) => c.owners.map(({ subtask }) => ringName({ generation: c.generation, subtask })));
   const open = item.open.flatMap((o) => o.owners.map((subtask) => ringName({ generation: o.generation, subtask })));
   return new Set([...owned, ...completed, ...open]);

@@ -8,7 +8,7 @@ import { keyGroupOf } from '../../core/key-group.ts';
 import type { Stage } from '../../graph/plan.ts';
 import type { StateDelta, StateWrite, TimerChange } from '../entry.ts';
 import type { Moving, Owner } from '../job-item.ts';
-import { decodeLetter, letterAddress, lettersAddress } from '../poison/dead-letters.ts';
+import { decodeLetter, letterAddress, letterIdOf, lettersAddress } from '../poison/dead-letters.ts';
 import { partitionText, timersAddress, timersState } from '../state/overlay.ts';
 import { rowsState } from '../state/rows.ts';
 import { decodeSnapshot, encodeSnapshot, type StoredPartition } from '../state/snapshot-format.ts';
@@ -65,7 +65,7 @@ async function lettersOf(stage: Stage, { state, seal }: SealedParent, p: Adoptio
   const letters = await state.list(lettersAddress(seal.head.subtask));
   return letters
     .filter(([, bytes]) => heirOfLetter(stage, p.moving, bytes, heir)?.subtask === p.owner.subtask)
-    .map(([id, value]) => ({ address: letterAddress(p.owner.subtask, id), value }));
+    .map(([sub, value]) => ({ address: letterAddress(p.owner.subtask, letterIdOf(sub)), value }));
 }
 
 /** A letter holds a record as the source gave it. */

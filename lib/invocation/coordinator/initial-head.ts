@@ -3,9 +3,9 @@
 import type { Split } from '../../api/source.ts';
 import { noWatermark } from '../../core/batch.ts';
 import type { Plan } from '../../graph/plan.ts';
-import type { ChannelProgress, EntryHead, SplitProgress } from '../entry.ts';
+import type { ChannelProgress, EntryHead, LaneProgress, SplitProgress } from '../entry.ts';
 import type { Owner } from '../job-item.ts';
-import { channelsInto } from './owners.ts';
+import { channelsInto, sourceOf } from './owners.ts';
 
 export interface InitialHead {
   readonly owner: Owner;
@@ -45,8 +45,11 @@ export function initialHead(p: InitialHead): EntryHead {
     snapshot: undefined,
     transactions: [],
     attempts: [],
+    ...(sourceOf(plan.stages[owner.stage])?.queue === undefined ? {} : { lane: newLane }),
   };
 }
+
+const newLane: LaneProgress = { kept: 0, stored: 0, segment: undefined, replay: undefined, buckets: undefined };
 
 export function unreadSplit(ordinal: number, split: Split): SplitProgress {
   return { ordinal, split, position: undefined, hasEnded: false, largest: noWatermark, malformed: 0, replayUntil: 0 };

@@ -8,6 +8,7 @@
 
 import type { Answer, Invocation } from '../invocation.ts';
 import type { OpenCheckpoint, Owner } from '../job-item.ts';
+import { isQueue } from '../lane/queues.ts';
 import type { Acknowledged } from './completion.ts';
 import { concurrently } from './concurrently.ts';
 import { sourceOf } from './owners.ts';
@@ -59,7 +60,10 @@ export function replayedName(generation: number, subtask: string): string {
 export async function replay(run: PulseRun): Promise<boolean> {
   const { item, options } = run;
   if (item.restores.length === 0) return false;
-  const rereading = item.owners.filter(({ stage }) => sourceOf(options.plan.stages[stage])?.isRereadable === true);
+  const rereading = item.owners.filter(({ stage }) => {
+    const source = sourceOf(options.plan.stages[stage]);
+    return source !== undefined && (source.isRereadable || isQueue(source));
+  });
   if (rereading.length === 0) return false;
   const markers = await options.ports.items.list(replayedName(item.generation, ''));
   const over = new Set(markers.map(({ name }) => name));

@@ -11,6 +11,7 @@
 
 import { SluiceError } from '../../core/errors.ts';
 import type { EntryHead } from '../entry.ts';
+import { decodeHead } from '../entry-codec.ts';
 import type { CompletedCheckpoint, JobItem, Restoring } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts';
@@ -19,6 +20,7 @@ import { abortAll, commitAll, handlesOf } from './notify.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { changeJob, changeOf, newestCompletedOf, readExistingJob } from './read-job.ts';
 import { restoredEntry, splitName } from './restored-entry.ts';
+import { restoredLane } from './restored-lane.ts';
 import { createRing, listedRings } from './ring-creation.ts';
 import { sealRing } from './seal.ts';
 
@@ -114,7 +116,14 @@ async function createRings(
   await concurrently(p.restoring.owners, run.concurrency, async (owner) => {
     const handle = handles.find((h) => h.subtask === owner.subtask);
     if (handle === undefined) throw notListed(p.restoring);
-    const entry = await restoredEntry(options.ports, { ...p, owner, handle, slots: item.ringSlots, plan: options.plan });
+    const lane = await restoredLane(options.ports, {
+      sealed: run.ring(owner.subtask),
+      slots: item.ringSlots,
+      head: decodeHead(handle.head),
+      generation: p.restoring.generation,
+      isReplayed: options.plan.settings.checkpoints?.mode !== 'AT_MOST_ONCE',
+    });
+    const entry = await restoredEntry(options.ports, { ...p, owner, handle, lane, slots: item.ringSlots, plan: options.plan });
     await createRing(options.ports, { entry, slots: item.ringSlots, change });
   });
 }

@@ -8,7 +8,7 @@
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { addressText } from '../address.ts';
-import { type Entry, type EntryHead, emptyBody, type StateDelta } from '../entry.ts';
+import { type Entry, type EntryHead, emptyBody, type LaneProgress, type StateDelta } from '../entry.ts';
 import { decodeHead } from '../entry-codec.ts';
 import type { JobItem, Owner, Restoring, SubtaskHandle } from '../job-item.ts';
 import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
@@ -23,6 +23,8 @@ export interface Restored {
   readonly until: JobItem['until'];
   /** Seals of the old generation. */
   readonly seals: readonly EntryHead[];
+  /** Of a queue: what it takes over of its list of kept input. */
+  readonly lane?: LaneProgress | undefined;
   readonly slots: number;
   readonly plan: Plan;
 }
@@ -32,7 +34,7 @@ export async function restoredEntry(ports: InvocationPorts, p: Restored): Promis
 }
 
 /** Pure. */
-export function restoredHead({ handle, owner, restoring, until, seals, plan }: Restored): EntryHead {
+export function restoredHead({ handle, owner, restoring, until, seals, plan, lane }: Restored): EntryHead {
   const head = decodeHead(handle.head);
   const source = sourceOf(plan.stages[owner.stage]);
   const isAtMostOnce = plan.settings.checkpoints?.mode === 'AT_MOST_ONCE';
@@ -60,6 +62,7 @@ export function restoredHead({ handle, owner, restoring, until, seals, plan }: R
     transactions: [],
     // Tries are counted at positions, and those of channels are new.
     attempts: source === undefined ? [] : head.attempts,
+    ...(lane === undefined ? {} : { lane }),
   };
 }
 

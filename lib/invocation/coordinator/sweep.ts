@@ -5,9 +5,11 @@
 //       is judged.
 //   W3  An object may be stored before the entry that names it, so what belongs to entries that are not there yet stays.
 
+import type { Exchange } from '../../graph/plan.ts';
 import type { EntryHead, PendingTransaction } from '../entry.ts';
 import type { JobItem } from '../job-item.ts';
 import { decodeHandle } from '../job-item-codec.ts';
+import { keptReferences } from '../lane/kept-input.ts';
 import type { ObjectStore, RingAddress } from '../ports.ts';
 import { settledObjects } from '../sinks/transaction-names.ts';
 import { headsOf } from './checkpoint-objects.ts';
@@ -19,7 +21,7 @@ import { ringName } from './ring-creation.ts';
 import { forgetDecisions } from './settled.ts';
 
 /** What subtasks store, each as `<kind>/<generation>/<subtask>/…`. */
-const kindsOfRing = ['entry', 'snapshot', 'operator-state', 'held', 'message', 'rows', 'transaction'] as const;
+const kindsOfRing = ['entry', 'snapshot', 'operator-state', 'held', 'message', 'rows', 'transaction', 'kept', 'replay'] as const;
 
 export async function objectsOfRing(objects: ObjectStore, ring: RingAddress): Promise<readonly string[]> {
   const names: string[] = [];
@@ -72,13 +74,36 @@ export interface Needs {
 export async function needsOf(run: PulseRun): Promise<Needs | undefined> {
   const facts = await factsOf(run);
   if (facts === undefined) return undefined;
-  const receivers = [...facts.owners.values()];
-  return { references: namedBy(facts), isHeard: (subtask) => receivers.every((head) => hasHeard(head, subtask)) };
+  const outletsOf = (sender: string): readonly Exchange[] => run.options.plan.stages[Number.parseInt(sender, 10)]?.outlets ?? [];
+  return {
+    references: namedBy(facts),
+    isHeard: (sender) =>
+      outletsOf(sender).every((exchange) =>
+        run.item.owners
+          .filter(({ stage }) => stage === exchange.toStage)
+          .every((o) => hasHeard(facts.owners.get(o.subtask), sender, exchange)),
+      ),
+  };
 }
 
-/** Pure. The last message of a sender ends its channel. */
-export function hasHeard({ channels, held }: Pick<EntryHead, 'channels' | 'held'>, sender: string): boolean {
-  return channels.every((c) => c.sender !== sender || c.hasEnded) && !held.some((h) => h.sender === sender);
+/** Pure. The last message of a sender ends its channel; there is none before those whom it followed have been heard. */
+export function hasHeard(head: Pick<EntryHead, 'channels' | 'held'> | undefined, sender: string, { id }: Pick<Exchange, 'id'>): boolean {
+  const channel = head?.channels.find((c) => c.sender === sender && c.exchange === id);
+  return channel?.hasEnded === true && head?.held.some((h) => h.sender === sender && h.exchange === id) === false;
+}
+
+async function referencesOf(run: PulseRun, facts: Facts): Promise<ReadonlySet<string>> {
+  return new Set([...namedBy(facts), ...(await keptBy(run, facts))]);
+}
+
+/** Kept input: only the newest entry of a lane leads to it, and what lies behind the lowest count that may be restored may be asked for. */
+async function keptBy(run: PulseRun, { owners, retained }: Facts): Promise<readonly string[]> {
+  const lanes = [...owners.values()].flatMap(({ subtask, lane }) => (lane === undefined ? [] : [{ subtask, lane }]));
+  const names = await concurrently(lanes, run.concurrency, ({ subtask, lane }) => {
+    const counts = retained.filter((head) => head.subtask === subtask).map((head) => head.lane?.kept ?? 0);
+    return keptReferences(run.options.ports.objects, lane, Math.min(lane.kept, ...counts));
+  });
+  return names.flat();
 }
 
 function namedBy({ owners, retained }: Facts): ReadonlySet<string> {
@@ -101,7 +126,7 @@ export async function sweepLive(run: PulseRun): Promise<void> {
   const facts = await factsOf(run);
   if (facts === undefined) return;
   const { objects } = run.options.ports;
-  const references = namedBy(facts);
+  const references = await referencesOf(run, facts);
   for (const [subtask, head] of facts.owners) {
     const names = await objectsOfRing(objects, { generation: head.generation, subtask });
     const gone = names.filter((name) => !references.has(name) && isLeft(name, head, facts, run.item.ringSlots));
@@ -119,6 +144,10 @@ export function isLeft(name: string, head: EntryHead, { owners }: Pick<Facts, 'o
     case 'snapshot':
       // One that is ahead may be in the hands of who made it, and be named by the next entry.
       return Number.parseInt(rest[0] ?? '', 10) < head.flushedThrough;
+    case 'kept':
+      return Number.parseInt(rest[0] ?? '', 10) < head.flushedThrough;
+    case 'replay':
+      return true;
     case 'operator-state':
       return Number.parseInt(rest[0] ?? '', 10) < head.n;
     case 'held':

@@ -3,6 +3,7 @@
 //   L1  The id of a letter is the identity of its record: the same record makes the same letter, after a replay or in another environment.
 //   L2  A redrive acts only while its letter is there, and takes it away in the entry that holds the effect. So it happens once, however often asked.
 
+import { Buffer } from 'node:buffer';
 import type { RecordBatch } from '../../core/batch.ts';
 import { isSluiceError } from '../../core/errors.ts';
 import { ValueReader, ValueWriter } from '../../core/value-codec.ts';
@@ -44,7 +45,12 @@ export function lettersAddress(subtask: string): StateAddress {
 }
 
 export function letterAddress(subtask: string, id: string): StateAddress {
-  return { ...lettersAddress(subtask), sub: id };
+  return { ...lettersAddress(subtask), sub: Buffer.from(id, 'utf8').toString('latin1') };
+}
+
+/** The id of the letter that lies under a `sub`. */
+export function letterIdOf(sub: string): string {
+  return Buffer.from(sub, 'latin1').toString('utf8');
 }
 
 export function letterId({ place, record }: RecordName): string {

@@ -1,20 +1,19 @@
-// Records of a queue without positions of its own: a lane takes many groups, and each group remembers how far it has come.
-//   Q1  The unit of order is the group, not the lane: a record that waits for its next try holds back its own group only.
+// Records of a queue without positions of its own: a lane takes many groups, and remembers of each how far it has come.
+//   Q1  The unit of order is the group, not the lane: a position, a count of tries and a record that waits for its next try are of one group and
+//       say nothing about the others. In a queue without order every record is a group of its own.
 //   Q2  A position may be forgotten when its record cannot come again: when the queue has dropped it, and no invocation that held it can still run.
 //       It is reckoned from when the record was sent, not from when the position was written.
-
-/** How far a group has been settled. */
-export interface GroupPosition {
-  readonly group: string;
-  /** Sequence number of the last record settled; in queues without order, of the only record of the group. */
-  readonly sequence: bigint;
-  /** When the queue took that record, ms since the epoch. */
-  readonly sentMs: number;
-}
+//   Q3  What is replayed from kept input is not held against positions: it may be older than anything that is remembered.
 
 export interface GroupRecord {
   readonly group: string;
+  /** Grows within the group. */
   readonly sequence: bigint;
+}
+
+/** What the position of a record is kept under. */
+export function positionName(record: Pick<GroupRecord, 'group'>): string {
+  return record.group;
 }
 
 /** Records of a delivery by group, in order of the first of each; within a group as they came. */
@@ -28,19 +27,19 @@ export function byGroup<R extends GroupRecord>(records: readonly R[]): readonly 
   return [...groups];
 }
 
-/** @param positions  of the lane, by group */
-export function isSettled(positions: ReadonlyMap<string, GroupPosition>, record: GroupRecord): boolean {
-  const position = positions.get(record.group);
-  return position !== undefined && record.sequence <= position.sequence;
+/** @param settled  sequence number of the last record of the group that is settled; `undefined`: none is remembered */
+export function isSettled(settled: bigint | undefined, record: GroupRecord): boolean {
+  return settled !== undefined && record.sequence <= settled;
 }
 
 /**
+ * @param sentMs  when the queue took the last record that the position knows of
  * @param facts.retentionMs  how long the queue keeps a record
- * @param facts.invocationMs  the longest life of an invocation, which may hold a record that the queue has dropped
+ * @param facts.marginMs  the longest life of an invocation, which may hold a record that the queue has dropped, and what clocks may be wrong by
  */
 export function mayForget(
-  position: GroupPosition,
-  facts: { readonly nowMs: number; readonly retentionMs: number; readonly invocationMs: number },
+  sentMs: number,
+  facts: { readonly nowMs: number; readonly retentionMs: number; readonly marginMs: number },
 ): boolean {
-  return facts.nowMs > position.sentMs + facts.retentionMs + facts.invocationMs;
+  return facts.nowMs > sentMs + facts.retentionMs + facts.marginMs;
 }

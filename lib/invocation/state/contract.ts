@@ -76,6 +76,8 @@ export interface SubtaskState {
   evict(keysMax: number): void;
   /** What is committed at an address, whoever it belongs to. */
   read(address: StateAddress): Promise<Uint8Array | undefined>;
+  /** The same of several, one answer each, in order. */
+  readMany(addresses: readonly StateAddress[]): Promise<readonly (Uint8Array | undefined)[]>;
   /** Everything that is committed in a partition, in order of `sub`. */
   list(partition: Omit<StateAddress, 'sub'>): Promise<readonly (readonly [sub: string, value: Uint8Array])[]>;
 }

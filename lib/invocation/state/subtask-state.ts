@@ -162,11 +162,17 @@ class LayeredState implements SubtaskState {
   }
 
   async read(address: StateAddress): Promise<Uint8Array | undefined> {
-    const { base } = this.#options;
-    const committed = this.#overlay.peek(partitionText(address), address.sub);
-    if (committed !== notKnown) return committed;
-    const [bytes] = await base.read([address]);
+    const [bytes] = await this.readMany([address]);
     return bytes;
+  }
+
+  async readMany(addresses: readonly StateAddress[]): Promise<readonly (Uint8Array | undefined)[]> {
+    const { base } = this.#options;
+    const committed = addresses.map((address) => this.#overlay.peek(partitionText(address), address.sub));
+    const missing = addresses.filter((_, at) => committed[at] === notKnown);
+    const read = missing.length === 0 ? [] : await base.read(missing);
+    let next = 0;
+    return committed.map((bytes) => (bytes === notKnown ? read[next++] : bytes));
   }
 
   async list(partition: Partition): Promise<readonly (readonly [sub: string, value: Uint8Array])[]> {

@@ -22,7 +22,7 @@ import { type RingView, readNewer, readRing } from '../ring.ts';
 import { createSubtaskState } from '../state/subtask-state.ts';
 import { unpackEntries } from '../unpack-entries.ts';
 import type { UnitServices } from './services.ts';
-import type { WarmSubtask } from './warm-subtask.ts';
+import { newestCompleted, type WarmSubtask } from './warm-subtask.ts';
 
 export type Admission = { readonly kind: 'admitted'; readonly warm: WarmSubtask } | { readonly kind: 'refused'; readonly why: Refusal };
 
@@ -117,12 +117,20 @@ export async function catchUp(warm: WarmSubtask, services: UnitServices): Promis
       warm.lane?.adopt(entry.head);
     }
   }
+  // The writer of the newest entry dropped what it knew to be over from `open`; what is retained instead only the item says (A2).
+  if (warm.newest.head.lastCompleted > newestCompleted(warm.item)) {
+    const job = await jobOf(services);
+    if (job?.generation !== warm.ring.generation) return undefined;
+    warm.item = job;
+  }
   return warm;
 }
 
 function laneMemory(head: EntryHead, { owner }: Pick<WarmSubtask, 'owner'>, services: UnitServices): LaneMemory | undefined {
   const of = queueOfStage(services.plan, owner.stage);
-  return of === undefined || head.lane === undefined ? undefined : new LaneMemory({ subtask: head.subtask, of, lane: head.lane });
+  if (of === undefined || head.lane === undefined) return undefined;
+  const { newWriter, ports } = services;
+  return new LaneMemory({ subtask: head.subtask, of, lane: head.lane, objects: ports.objects, newWriter });
 }
 
 export function tagOf(head: EntryHead): { generation: number; epoch: number; n: number } {

@@ -3,7 +3,7 @@
 //   C2  The append is made only when the entry before it has been delivered (D2 of deliver.ts).
 //   C3  A lost append leaves no trace but objects that nothing points to.
 
-import { type Entry, type EntryBody, type EntryHead, nextEpoch } from '../entry.ts';
+import { type Buckets, type Entry, type EntryBody, type EntryHead, nextEpoch } from '../entry.ts';
 import { packEntry } from '../entry-codec.ts';
 import { appendEntry, roomLeft } from '../ring.ts';
 import { tagOf } from './admit.ts';
@@ -33,8 +33,20 @@ export interface Proposal {
     >
   >;
   readonly body: EntryBody;
+  readonly lane?: LaneChanges;
   /** Rows that the unit handed to sinks, those that wait for a barrier included. */
   readonly rowCount?: number;
+}
+
+export interface LaneChanges {
+  /** Input that the unit settled, encoded. */
+  readonly kept: readonly Uint8Array[];
+  /** Units of the replay that it took. */
+  readonly replayed: number;
+  /** Time buckets that it wrote positions to. */
+  readonly buckets: Buckets | undefined;
+  /** Time buckets below this one hold nothing any more. */
+  readonly cleared?: number;
 }
 
 export type Committed = 'committed' | 'lost';
@@ -65,10 +77,11 @@ export async function commit(warm: WarmSubtask, proposal: Proposal, services: Un
   warm.state.commitUnit(tagOf(entry.head), entry.body.delta);
   warm.newest = entry;
   warm.isDelivered = false;
+  warm.lane?.learn(entry);
   return 'committed';
 }
 
-function entryOf(warm: WarmSubtask, { kind, epoch, head: changes, body }: Proposal, writer: string): Entry {
+function entryOf(warm: WarmSubtask, { kind, epoch, head: changes, body, lane }: Proposal, writer: string): Entry {
   const last = warm.newest.head;
   const n = last.n + 1;
   const { flushedThrough, snapshot } = warm;
@@ -84,6 +97,31 @@ function entryOf(warm: WarmSubtask, { kind, epoch, head: changes, body }: Propos
     lastCompleted: Math.max(last.lastCompleted, newestCompleted(warm.item)),
     open: openBarriers(warm),
     lastBarrier: epoch === undefined ? last.lastBarrier : { checkpoint: epoch, n, flushedThrough },
+    ...laneOf(warm, lane),
   };
-  return { head, body };
+  return { head, body: lane === undefined || lane.kept.length === 0 ? body : { ...body, kept: lane.kept } };
+}
+
+const noLaneChanges: LaneChanges = { kept: [], replayed: 0, buckets: undefined };
+
+function bucketsAfter(before: Buckets | undefined, written: Buckets | undefined, cleared = 0): Buckets | undefined {
+  const left = before === undefined || cleared > before.last ? undefined : { first: Math.max(before.first, cleared), last: before.last };
+  if (left === undefined || written === undefined) return left ?? written;
+  return { first: Math.min(left.first, written.first), last: Math.max(left.last, written.last) };
+}
+
+/** A segment belongs to its number, as a snapshot does. */
+function laneOf(warm: WarmSubtask, changes: Proposal['lane']): Pick<EntryHead, 'lane'> {
+  const last = warm.newest.head.lane;
+  if (last === undefined || warm.lane === undefined) return {};
+  const { kept, replayed, buckets, cleared } = changes ?? noLaneChanges;
+  const { replay } = last;
+  return {
+    lane: {
+      ...warm.lane.list,
+      kept: last.kept + kept.length,
+      replay: replay === undefined ? undefined : { ...replay, taken: replay.taken + replayed },
+      buckets: bucketsAfter(last.buckets, buckets, cleared),
+    },
+  };
 }

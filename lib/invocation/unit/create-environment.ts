@@ -5,7 +5,14 @@ import type { SourceContext } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { ByteStreams, Clock, FileSystem, Random } from '../../core/ports.ts';
 import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
-import { flushBelowSlots, heldBytesMax, inlineBytesMax, inlineOperatorStateBytesMax, messageBytesMax } from '../limits.ts';
+import {
+  flushBelowSlots,
+  heldBytesMax,
+  inlineBytesMax,
+  inlineOperatorStateBytesMax,
+  messageBytesMax,
+  positionMarginMs,
+} from '../limits.ts';
 import { type Patience, patient } from '../patience.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { subtaskNumber } from '../sinks/transaction-names.ts';
@@ -42,6 +49,7 @@ const limitsDefault: UnitLimits = {
   inlineOperatorStateBytesMax,
   attemptsMax: attemptsMaxDefault,
   flushBelowSlots,
+  positionMarginMs,
 };
 
 export function createEnvironment(o: EnvironmentOptions): Environment {
@@ -70,6 +78,7 @@ export function createServices(o: EnvironmentOptions): UnitServices {
     random,
     patience,
     limits: { ...limitsDefault, ...o.limits },
+    keepsInput: plan.settings.checkpoints !== undefined && modeOf(plan) !== 'AT_MOST_ONCE',
     newWriter: () => `${name}.${++writers}`,
     createBase: createBaseOf({ ports, patience, backend: plan.settings.backend }),
     isImmediate: immediateSinks(plan),

@@ -73,6 +73,7 @@ async function promise(warm: WarmSubtask, services: UnitServices): Promise<void>
   const snapshot = await warm.state.snapshotAtBarrier(name);
   if (snapshot !== undefined) {
     // It is as good as a materialise. Unless the next entry says so, snapshots of checkpoints that are over look as if somebody might yet name them.
+    await warm.lane?.store(head);
     warm.snapshot = snapshot;
     warm.flushedThrough = head.n;
   }

@@ -5,9 +5,11 @@ import { isSluiceError } from '../../core/errors.ts';
 import type { Answer, Invocation } from '../invocation.ts';
 import { takeBarrier } from './barrier.ts';
 import { takeMessages } from './messages.ts';
+import { queueOfSubtask, takeQueue } from './queue.ts';
 import { takeRecords } from './records.ts';
 import { redrive } from './redrive.ts';
 import { replay } from './replay.ts';
+import { replayKept } from './replay-kept.ts';
 import type { UnitServices } from './services.ts';
 import { Session } from './session.ts';
 import { tick } from './tick.ts';
@@ -80,10 +82,14 @@ function carryOut(session: Session, invocation: Invocation): Promise<Answer> {
       return takeRecords(session, { ...invocation, isReplay: false });
     case 'messages':
       return takeMessages(session, invocation);
+    case 'queue':
+      return takeQueue(session, invocation);
     case 'barrier':
       return takeBarrier(session, invocation);
     case 'replay':
-      return replay(session, invocation);
+      return queueOfSubtask(session.services, invocation.subtask) === undefined
+        ? replay(session, invocation)
+        : replayKept(session, invocation);
     case 'redrive':
       return redrive(session, invocation.letter);
     case 'tick':

@@ -36,7 +36,7 @@ export class Failures {
   #head: Pick<EntryHead, 'generation' | 'n'> | undefined;
   #before: readonly Attempt[] = [];
   #attempts: readonly Attempt[] = [];
-  #stop: RecordName | undefined;
+  #stops: readonly RecordName[] = [];
   #isCareful = false;
   #isProven = false;
   #operator = '';
@@ -61,7 +61,7 @@ export class Failures {
     this.#before = head.attempts;
     this.#attempts = head.attempts;
     this.#isProven = false;
-    this.#stop = undefined;
+    this.#stops = [];
     this.limit = undefined;
     this.#deadly = undefined;
     this.#isCareful = head.attempts.length > 0;
@@ -91,9 +91,9 @@ export class Failures {
     return isGivenUp(this.#attempts, name, this.#o.attemptsMax) || this.#isDeadly(name);
   }
 
-  /** The run ends before this record. */
+  /** The record waits for its next try, and so does what is in order behind it. */
   stopsAt(name: RecordName): boolean {
-    return this.#stop !== undefined && isSameRecord(this.#stop, name);
+    return this.#stops.some((stop) => isSameRecord(stop, name));
   }
 
   /** Tries of a record that are committed. */
@@ -119,7 +119,7 @@ export class Failures {
     const decision = decideFailure(this.#attempts, name, this.#o.attemptsMax);
     this.#attempts = decision.attempts;
     this.#causes.unshift([name, causeOf(error, this.#operator)]);
-    if (decision.kind === 'try-again') this.#stop = name;
+    if (decision.kind === 'try-again') this.#stops = [...this.#stops, name];
   }
 
   /** What the run that is about to be committed leaves: counts for the head, letters for the delta. */

@@ -2,7 +2,7 @@
 
 import { SluiceError } from '../../core/errors.ts';
 import { readExistingJob } from '../coordinator/read-job.ts';
-import { type DeadLetter, decodeLetter, lettersAddress } from '../poison/dead-letters.ts';
+import { type DeadLetter, decodeLetter, letterIdOf, lettersAddress } from '../poison/dead-letters.ts';
 import { readRing } from '../ring.ts';
 import { recovered } from './admit.ts';
 import type { UnitServices } from './services.ts';
@@ -38,7 +38,8 @@ export async function listLetters(services: UnitServices): Promise<readonly List
   const listed: ListedLetter[] = [];
   for (const { subtask } of item.owners) {
     const { state } = await lookAt(services, subtask);
-    for (const [id, bytes] of await state.list(lettersAddress(subtask))) listed.push({ subtask, id, letter: decodeLetter(bytes) });
+    for (const [sub, bytes] of await state.list(lettersAddress(subtask)))
+      listed.push({ subtask, id: letterIdOf(sub), letter: decodeLetter(bytes) });
   }
   return listed;
 }

@@ -10,11 +10,13 @@ export async function materialise(warm: WarmSubtask): Promise<boolean> {
   const through = headOf(warm).n;
   // Nothing was changed since the newest snapshot, whoever made it. Ours may be an older one with the same content, and gone by now.
   if (warm.state.unflushed === 0) {
+    await warm.lane?.store(headOf(warm));
     warm.flushedThrough = through;
     return true;
   }
   const flushed = await warm.state.flush(versionView(warm));
   if (flushed.kind === 'incomplete') return false;
+  await warm.lane?.store(headOf(warm));
   warm.flushedThrough = through;
   warm.snapshot = flushed.snapshot ?? warm.snapshot;
   return true;

@@ -1,19 +1,26 @@
 // Redrive: a parked record is run again, at the user's wish, on the state of today. The letter goes in the entry that has the effect; whoever asks
 // twice, or after a restore took the letter back, finds nothing to do.
 
+import type { SourceOutput } from '../../api/source.ts';
 import type { RecordBatch } from '../../core/batch.ts';
-import type { Stage } from '../../graph/plan.ts';
+import { outputOrigin } from '../../core/origins.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
+import type { OperatorHost } from '../../runtime/host.ts';
 import type { Answer } from '../invocation.ts';
+import { encodeUnit } from '../lane/kept-format.ts';
+import { isKeptDue } from '../lane/kept-input.ts';
 import { appendTriesMax } from '../limits.ts';
 import { isRecordsFault } from '../poison/attempts.ts';
-import { decideRedrive, letterAddress, redrivenWrite } from '../poison/dead-letters.ts';
+import { type DeadLetter, decideRedrive, letterAddress, redrivenWrite } from '../poison/dead-letters.ts';
 import { isReplayDue } from '../source-intake.ts';
-import { makeRoom } from './commit.ts';
+import { makeRoom, type Proposal } from './commit.ts';
 import { withLetters } from './failing-run.ts';
+import { readBody } from './lane-run.ts';
 import { proposalOf } from './proposal.ts';
-import { run } from './run.ts';
+import { type Ran, type RunOutcome, run } from './run.ts';
+import type { UnitServices } from './services.ts';
 import { done, refuse, type Session } from './session.ts';
+import type { WarmSubtask } from './warm-subtask.ts';
 
 /** @param id  of the letter */
 export async function redrive(session: Session, id: string): Promise<Answer> {
@@ -23,7 +30,7 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
     if (admission.kind === 'refused') return refuse(admission.why);
     const { warm } = admission;
     const { head } = warm.newest;
-    if (head.splits.some(isReplayDue)) return refuse('replay-first');
+    if (head.splits.some(isReplayDue) || isKeptDue(head)) return refuse('replay-first');
     // Nothing may follow the end that was sent on.
     if (head.hasEnded && warm.stage.outlets.length > 0) return refuse('not-running');
     if (!(await makeRoom(warm))) return refuse('ring-full');
@@ -31,24 +38,53 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
     if (decision.kind === 'not-parked') return done;
     const { letter } = decision;
     if (letter.isExcerpt) return refuse('record-failed');
-    const ran = await run(warm, services, (host) => host.process(stamped(letter.batch, warm.stage), letter.input));
+    const ran = await runLetter(warm, services, letter);
     if (ran.kind === 'failed') {
       if (isRecordsFault(ran.error)) return refuse('record-failed');
       throw ran.error;
     }
-    const { messages, sent } = warm.outbox.pack(ran.effects.emissions, head);
-    const proposal = await proposalOf(warm, withLetters(ran, [redrivenWrite(session.subtask, id)]), { head: { sent }, messages, services });
+    const kept = services.keepsInput ? [encodeUnit({ kind: 'redrive', letter: id })] : [];
+    const proposal = { ...(await redriveProposal(session, warm, { ran, id })), lane: { kept, replayed: 0, buckets: undefined } };
     if ((await session.commit(warm, proposal)) === 'committed') return done;
   }
   return refuse('contended');
 }
 
-/** A record of a source was parked as it came. */
-function stamped(batch: RecordBatch, stage: Stage): RecordBatch {
+export function runLetter(warm: WarmSubtask, services: UnitServices, letter: DeadLetter): Promise<RunOutcome<void>> {
+  return run(warm, services, (host) => host.process(givenAgain(letter.batch, warm, host), letter.input));
+}
+
+/** The effect, and the end of the letter. */
+export async function redriveProposal(
+  session: Session,
+  warm: WarmSubtask,
+  { ran, id }: { readonly ran: Ran<void>; readonly id: string },
+): Promise<Proposal> {
+  const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
+  const { services, subtask } = session;
+  return proposalOf(warm, withLetters(ran, [redrivenWrite(subtask, id)]), { head: { sent }, messages, services });
+}
+
+/** A record of a source was parked as it came: without its event time, and of a queue as the body of a message. */
+function givenAgain(batch: RecordBatch, { stage }: WarmSubtask, host: OperatorHost): RecordBatch {
   const head = stage.operators[0];
   const spec = head?.node.operator;
-  if (head === undefined || spec?.kind !== 'source' || spec.watermarks === undefined) return batch;
+  if (head === undefined || spec?.kind !== 'source') return batch;
   const own = { ...batch };
-  new WatermarkGenerator(spec.watermarks, `source ${head.uid}`).stamp(own);
+  if (spec.source.queue !== undefined) {
+    const values: unknown[] = [];
+    const side: SourceOutput<unknown>['side'] = (tag, value) =>
+      host.emitSide(tag.id, value, Number.NEGATIVE_INFINITY, batch.origins?.at(0));
+    const out: SourceOutput<unknown> = { values, count: 0, side };
+    readBody({ stage }, batch.values[0], out);
+    const { origins } = batch;
+    Object.assign(own, {
+      values,
+      count: out.count,
+      origins:
+        origins === undefined ? undefined : { at: (n: number) => (out.count === 1 ? origins.at(0) : outputOrigin(origins.at(0), n)) },
+    });
+  }
+  if (spec.watermarks !== undefined) new WatermarkGenerator(spec.watermarks, `source ${head.uid}`).stamp(own);
   return own;
 }

@@ -24,6 +24,8 @@ export interface UnitLimits {
   readonly attemptsMax: number;
   /** Materialise when this many slots or fewer are left. */
   readonly flushBelowSlots: number;
+  /** See limits.ts. */
+  readonly positionMarginMs: number;
 }
 
 /** Who wants to know what an environment does, besides its results. Nothing rests on it. */
@@ -48,6 +50,8 @@ export interface UnitServices {
   readonly clock: Clock;
   readonly random: Random;
   readonly limits: UnitLimits;
+  /** What a queue delivered is kept, because a restore may ask for it. */
+  readonly keepsInput: boolean;
   /** Unique in the life of the job: names an attempt to append. */
   readonly newWriter: () => string;
   readonly patience: Patience;

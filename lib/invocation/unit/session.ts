@@ -3,6 +3,7 @@
 //       later one works on a cache of its own, and an error leaves no cache behind.
 
 import type { Answer, Refusal } from '../invocation.ts';
+import { keptBytesMax } from '../limits.ts';
 import { roomLeft } from '../ring.ts';
 import { type Admission, catchUp, recover } from './admit.ts';
 import { type Committed, commit, type Proposal } from './commit.ts';
@@ -94,6 +95,6 @@ export class Session {
     if (warm === undefined || this.isOutOfTime) return;
     const { n } = warm.newest.head;
     const room = roomLeft({ n, flushedThrough: warm.flushedThrough, slots: warm.item.ringSlots });
-    if (room <= this.services.limits.flushBelowSlots) await materialise(warm);
+    if (room <= this.services.limits.flushBelowSlots || (warm.lane?.unflushedBytes ?? 0) > keptBytesMax) await materialise(warm);
   }
 }

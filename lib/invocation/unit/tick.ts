@@ -1,8 +1,10 @@
 // A tick moves on what no input does: timers of processing time, alignments that were given up, a tail that nobody delivered.
 
 import type { Answer } from '../invocation.ts';
+import { isKeptDue } from '../lane/kept-input.ts';
 import { appendTriesMax } from '../limits.ts';
 import { makeRoom } from './commit.ts';
+import { forgetPositions } from './forget-positions.ts';
 import { takeMessages } from './messages.ts';
 import { proposalOf } from './proposal.ts';
 import { end } from './records.ts';
@@ -26,6 +28,10 @@ export async function tick(session: Session): Promise<Answer> {
     const { warm } = admission;
     if (warm.stage.inputs.length > 0) return takeMessages(session, { messages: [], isTick: true });
     if (!(await makeRoom(warm))) return refuse('ring-full');
+    if (warm.lane !== undefined && !isKeptDue(warm.newest.head)) {
+      const outcome = await forgetPositions(session, warm, warm.lane);
+      if (outcome === 'lost') continue;
+    }
     const hasEnded = isEndDue(warm);
     const ran = await run(warm, services, (host) => {
       const hasFired = fireTimers(host, services.clock.now());

@@ -1,41 +1,32 @@
 import { describe, expect, test } from 'vitest';
-import { byGroup, type GroupPosition, isSettled, mayForget } from '../../../../lib/invocation/poison/lane.ts';
+import { byGroup, isSettled, mayForget, positionName } from '../../../../lib/invocation/poison/lane.ts';
 
-const position: GroupPosition = { group: 'a', sequence: 5n, sentMs: 1_000 };
+const record = (group: string, sequence: bigint) => ({ group, sequence });
 
-test('a delivery is split by group, in order of the first record of each', () => {
-  const records = [
-    { group: 'b', sequence: 1n },
-    { group: 'a', sequence: 4n },
-    { group: 'b', sequence: 2n },
-  ];
-  expect(byGroup(records)).toEqual([
-    ['b', [records[0], records[2]]],
-    ['a', [records[1]]],
-  ]);
-});
-
-describe('Q1: a record is settled', () => {
-  const positions = new Map([['a', position]]);
-  const cases = [
-    ['at the position of its group', 'a', 5n, true],
-    ['below it', 'a', 4n, true],
-    ['not above it', 'a', 6n, false],
-    ['not by the position of another group', 'b', 4n, false],
-  ] as const;
-  test.each(cases)('%s', (_, group, sequence, settled) => {
-    expect(isSettled(positions, { group, sequence })).toBe(settled);
+describe('records of a lane', () => {
+  test('are told apart by group, and keep their order in it', () => {
+    const records = [record('a', 1n), record('b', 1n), record('a', 3n), record('a', 2n)];
+    expect(byGroup(records)).toEqual([
+      ['a', [record('a', 1n), record('a', 3n), record('a', 2n)]],
+      ['b', [record('b', 1n)]],
+    ]);
   });
-});
 
-describe('Q2: a position may be forgotten', () => {
-  const facts = { retentionMs: 500, invocationMs: 100 };
-  const cases = [
-    ['not while the queue may hand the record out', 1_500, false],
-    ['not while an invocation may hold it', 1_600, false],
-    ['after that', 1_601, true],
-  ] as const;
-  test.each(cases)('%s', (_, nowMs, may) => {
-    expect(mayForget(position, { ...facts, nowMs })).toBe(may);
+  test('have their positions by group', () => {
+    expect(positionName(record('a', 1n))).not.toBe(positionName(record('b', 1n)));
+  });
+
+  test('are settled up to the position of their group, whatever the size of the number', () => {
+    const position = 18850000000000000000000n;
+    expect(isSettled(position, record('a', position))).toBe(true);
+    expect(isSettled(position, record('a', position - 1n))).toBe(true);
+    expect(isSettled(position, record('a', position + 1n))).toBe(false);
+    expect(isSettled(undefined, record('a', 1n))).toBe(false);
+  });
+
+  test('may be forgotten when the queue has dropped them and nobody can still hold them', () => {
+    const facts = { retentionMs: 500, marginMs: 100 };
+    const forgets = (nowMs: number) => mayForget(1_000, { ...facts, nowMs });
+    expect([1_500, 1_600, 1_601].map(forgets)).toEqual([false, false, true]);
   });
 });
