@@ -15,7 +15,7 @@ export interface ExchangePollerOptions {
   readonly deliver: (invocation: Invocation) => Promise<Answer>;
   /** Rung when there may be new messages. */
   readonly bell: Bell;
-  /** Deliveries under way at most. */
+  /** Looks for more only while fewer deliveries than this are under way. */
   readonly inFlightMax: number;
   /** Waits while the job stands still; `false`: the run is over. */
   readonly mayGoOn: () => Promise<boolean>;
