@@ -14,7 +14,11 @@ function sluice(...words: readonly string[]): void {
   if (status !== 0) process.exit(status ?? (signal === 'SIGINT' ? 130 : 1));
 }
 
-if (!further.includes('--from')) rmSync(output, { recursive: true, force: true });
+if (!further.includes('--from')) {
+  rmSync(output, { recursive: true, force: true });
+  // With `--runtime invocations` a job that has finished is not run again; its file is what says that it has.
+  for (const ending of ['', '-wal', '-shm']) rmSync(`.sluice/late-flights/invocations.db${ending}`, { force: true });
+}
 sluice('run', 'examples/late-flights/job.ts', '--input', input, '--output', output, ...further);
 
 const parts = readdirSync(output).filter((name) => !name.startsWith('.'));

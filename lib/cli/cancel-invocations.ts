@@ -3,7 +3,7 @@
 import { systemClock } from '../adapters/embedded/system-clock.ts';
 import { itemOf, type OpenedJob, ownerOf } from '../adapters/invocations/tools.ts';
 import { requestCancel } from '../invocation/coordinator/job-life.ts';
-import { askToCancel } from './cancel.ts';
+import { askToCancel } from './ask-to-cancel.ts';
 import type { Call } from './commands.ts';
 import { stillnessOf } from './pause.ts';
 import { pidOfOwner } from './ports.ts';

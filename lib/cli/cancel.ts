@@ -5,7 +5,7 @@ import { findRoot } from '../adapters/embedded/checkpoint-directory.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { findRun, type Liveness, livenessOf, type RunEntry } from '../adapters/embedded/registry.ts';
 import { systemClock } from '../adapters/embedded/system-clock.ts';
-import { SluiceError } from '../core/errors.ts';
+import { askToCancel } from './ask-to-cancel.ts';
 import type { Command } from './commands.ts';
 import { loadConfiguration } from './configuration.ts';
 import { findInvocationsJob } from './invocations-job.ts';
@@ -42,15 +42,6 @@ export const cancel: Command = async (call) => {
 };
 
 const stoppedHint = ', which is stopped: it cancels when it is continued, or a new run may take its directory by --take-over';
-
-export function askToCancel({ job, pid }: Pick<RunEntry, 'job' | 'pid'>): void {
-  try {
-    process.kill(pid, 'SIGTERM');
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === 'ESRCH') return; // it has ended by itself in the meantime
-    throw new SluiceError('CANCEL_REFUSED', { message: `process ${pid} cannot be asked to cancel`, next: 'fix-the-command', cause, job });
-  }
-}
 
 /** The owner of a checkpoint directory that another working directory's run registered, as the lock in it says. */
 async function ownerOf(job: string, root: string): Promise<RunEntry | undefined> {
