@@ -5,6 +5,7 @@
 //       is judged.
 //   W3  An object may be stored before the entry that names it, so what belongs to entries that are not there yet stays.
 
+import { isSluiceError } from '../../core/errors.ts';
 import type { Exchange } from '../../graph/plan.ts';
 import type { EntryHead, PendingTransaction } from '../entry.ts';
 import type { JobItem } from '../job-item.ts';
@@ -74,9 +75,11 @@ export interface Needs {
 export async function needsOf(run: PulseRun): Promise<Needs | undefined> {
   const facts = await factsOf(run);
   if (facts === undefined) return undefined;
+  const references = await referencesOf(run, facts);
+  if (references === undefined) return undefined;
   const outletsOf = (sender: string): readonly Exchange[] => run.options.plan.stages[Number.parseInt(sender, 10)]?.outlets ?? [];
   return {
-    references: namedBy(facts),
+    references,
     isHeard: (sender) =>
       outletsOf(sender).every((exchange) =>
         run.item.owners
@@ -92,8 +95,14 @@ export function hasHeard(head: Pick<EntryHead, 'channels' | 'held'> | undefined,
   return channel?.hasEnded === true && head?.held.some((h) => h.sender === sender && h.exchange === id) === false;
 }
 
-async function referencesOf(run: PulseRun, facts: Facts): Promise<ReadonlySet<string>> {
-  return new Set([...namedBy(facts), ...(await keptBy(run, facts))]);
+/** @returns `undefined`: what is judged here is so old that others have cleaned up behind it */
+async function referencesOf(run: PulseRun, facts: Facts): Promise<ReadonlySet<string> | undefined> {
+  try {
+    return new Set([...namedBy(facts), ...(await keptBy(run, facts))]);
+  } catch (e) {
+    if (isSluiceError(e) && e.code === 'OBJECT_MISSING') return undefined;
+    throw e;
+  }
 }
 
 /** Kept input: only the newest entry of a lane leads to it, and what lies behind the lowest count that may be restored may be asked for. */
@@ -127,6 +136,7 @@ export async function sweepLive(run: PulseRun): Promise<void> {
   if (facts === undefined) return;
   const { objects } = run.options.ports;
   const references = await referencesOf(run, facts);
+  if (references === undefined) return;
   for (const [subtask, head] of facts.owners) {
     const names = await objectsOfRing(objects, { generation: head.generation, subtask });
     const gone = names.filter((name) => !references.has(name) && isLeft(name, head, facts, run.item.ringSlots));
