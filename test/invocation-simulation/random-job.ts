@@ -53,6 +53,8 @@ interface Stream {
   readonly parallelism: number;
   readonly rows: number;
   readonly hops: number;
+  /** A keyed operator lies before it in its stage. */
+  readonly isKeyed?: boolean;
   /** Right behind a source that evolves: the key that it is partitioned by. */
   readonly partitionedBy?: Pick<EvolutionScript, 'key' | 'isPinned'> | undefined;
   /** Sources that it stems from. */
@@ -81,7 +83,7 @@ export function randomJob(seed: number): Setting {
     ringSlots: random.pick([6, 8, 8, 8, 16]),
     limits: bounds(random),
     isFinite: random.chance(0.7) || nodes.some((n) => endsWithTime.includes(n.op.kind)),
-    mayRewind: mode === 'EXACTLY_ONCE' && random.chance(0.25),
+    mayRewind: mode === 'EXACTLY_ONCE' && random.chance(0.35),
     poison: mode === 'EXACTLY_ONCE' && random.chance(0.2) ? poisonOf(random, nodes) : new Map(),
     attemptsMax: random.pick([3, 3, 5]),
   };
@@ -109,12 +111,12 @@ function checkpoints(random: SeededRandom, mode: Mode): CheckpointSpec {
   const maxConcurrent = random.chance(0.5) ? 1 : 2;
   return {
     mode,
-    intervalMs: random.pick([10, 30, 80, 200]),
+    intervalMs: random.pick([10, 30, 80]),
     timeoutMs: random.pick([60, 200, 1_000, 5_000]),
     minPauseMs: 0,
     maxConcurrent,
     tolerableFailures: 1_000,
-    numRetained: random.pick([1, 2, 2, 3]),
+    numRetained: random.pick([1, 2, 3, 3]),
     cleanup: 'RETAIN_ON_CANCELLATION',
     prefersCheckpoint: false,
   };
@@ -207,7 +209,8 @@ class Draw {
     if (other !== undefined && other.parallelism === stream!.parallelism && random.chance(0.2))
       return [...rest, this.#union(stream!, other)];
     const choices: (() => Stream[])[] = [
-      () => [this.#chain(stream!, { kind: 'map', add: random.below(50), mayThrow: true })],
+      // What a timer hands on is no record whose fault it could be.
+      () => [this.#chain(stream!, { kind: 'map', add: random.below(50), mayThrow: stream!.isKeyed !== true })],
       () => [this.#chain(stream!, { kind: 'filter', modulus: random.between(2, 5) })],
       () => [this.#chain(stream!, { kind: 'flatMap' })],
       () => {
@@ -257,7 +260,7 @@ class Draw {
     const random = this.#random;
     if (stream.partitionedBy !== undefined && random.chance(0.8)) return this.#keyedInPlace(stream, stream.partitionedBy);
     const key = random.pick(keyForms);
-    const to = { parallelism: random.pick([1, 2, 2, 3]), hops: stream.hops + 1, partitionedBy: undefined };
+    const to = { parallelism: random.pick([1, 2, 2, 3]), hops: stream.hops + 1, partitionedBy: undefined, isKeyed: false };
     const cut = (op: Op, more: Partial<Stream> = {}): Stream => ({
       ...stream,
       ...to,
@@ -295,6 +298,7 @@ class Draw {
     const cut = (op: Op, more: Partial<Stream> = {}): Stream => ({
       ...stream,
       partitionedBy: undefined,
+      isKeyed: true,
       input: this.#add(op, [stream.input], stream.parallelism),
       ...more,
     });
