@@ -35,6 +35,8 @@ export interface CoordinatorOptions {
   readonly random: SeededRandom;
   readonly fleet: Fleet;
   readonly rates: CoordinatorRates;
+  /** A pulse that has not ended by then is left behind. A minute by default. */
+  readonly pulseMsMax?: number;
   readonly mayRewind: boolean;
   readonly portsOf: (process: SimulatedProcess) => InvocationPorts;
   readonly planOf: (process: SimulatedProcess) => Plan;
@@ -45,8 +47,8 @@ export interface CoordinatorOptions {
   readonly onDefect: (error: unknown, what: string) => void;
 }
 
-/** A pulse that has not ended by then is left behind. */
-const pulseMsMax = 60_000;
+/** Whoever has not answered by then is left behind. */
+const waitMsMax = 60_000;
 
 export class Coordinator {
   readonly #o: CoordinatorOptions;
@@ -80,7 +82,7 @@ export class Coordinator {
   async runPeople(): Promise<void> {
     const { world, chaos, rates, isOver } = this.#o;
     while (!isOver()) {
-      await pause(world, this.#random.between(1, 200));
+      await pause(world, this.#random.between(1, 80));
       const item = this.#o.item();
       if (item === undefined) continue;
       if (item.status === 'paused' || item.status === 'failed') {
@@ -115,7 +117,8 @@ export class Coordinator {
       () => undefined,
       (error: unknown) => this.#o.onDefect(error, `a pulse of ${process.name}`),
     );
-    const left = await Promise.race([work, process.becomes('dead').then(() => 'dead'), pause(world, pulseMsMax).then(() => 'late')]);
+    const late = pause(world, this.#o.pulseMsMax ?? waitMsMax).then(() => 'late');
+    const left = await Promise.race([work, process.becomes('dead').then(() => 'dead'), late]);
     if (left === 'dead') counts.count('coordinator crash');
     if (left === 'late' && process === this.#process) {
       if (process.state === 'stopped') counts.count('coordinator frozen');
@@ -174,6 +177,6 @@ export class Coordinator {
         if (!isSluiceError(error) || error.code !== 'JOB_NOT_IN_STATE') this.#o.onDefect(error, what);
       },
     );
-    await Promise.race([done, process.becomes('dead'), pause(world, pulseMsMax)]);
+    await Promise.race([done, process.becomes('dead'), pause(world, waitMsMax)]);
   }
 }

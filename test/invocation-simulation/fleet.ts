@@ -35,6 +35,8 @@ export interface FleetOptions {
   readonly timeoutMs: number;
   /** How likely a subtask is served where it was served before. */
   readonly affinity: number;
+  /** Who is given up is never ended, and is given nothing else: it goes on by itself. By default one of several things becomes of it. */
+  readonly isLeftBehind?: boolean;
   readonly onDefect: (error: unknown, invocation: Invocation) => void;
   /** Nobody will answer: the environment died, or was given up. */
   readonly onLost: (invocation: Invocation) => void;
@@ -68,7 +70,6 @@ export class Fleet {
   /** An event that mixes subtasks, one part after the other in one environment. */
   async event(parts: readonly Invocation[]): Promise<readonly (Answer | undefined)[]> {
     const seat = await this.#seat(parts[0]!.subtask);
-    seat.deadlineMs = this.#o.world.now + this.#o.timeoutMs;
     let isGone = false;
     const gone = new Promise<undefined>((resolve) => {
       seat.giveUp = () => {
@@ -124,7 +125,10 @@ export class Fleet {
   async #seat(subtask: string): Promise<Seat> {
     for (;;) {
       const seat = this.#take(subtask);
-      if (seat !== undefined) return seat;
+      if (seat !== undefined) {
+        seat.deadlineMs = this.#o.world.now + this.#o.timeoutMs;
+        return seat;
+      }
       await new Promise<void>((resolve) => this.#queue.push(resolve));
     }
   }
@@ -202,7 +206,7 @@ export class Fleet {
     const giveUp = seat.giveUp;
     this.#release(seat);
     giveUp?.();
-    const fate = this.#random.below(3);
+    const fate = this.#o.isLeftBehind === true ? 1 : this.#random.below(3);
     // The platform ends it; or it is left in mid-await, to go on by itself or when it is given something else to do.
     if (fate === 0) chaos.kill(seat.process, world);
     else if (fate === 1) {
