@@ -114,11 +114,13 @@ interface Harm {
   workers: number;
   everything: number;
   stopped: number;
+  /** Of the new beginnings after everything was killed, those that went back to a checkpoint. */
+  restored: number;
 }
 
 /** Does harm until enough was done, or the job has ended before. */
 async function disturbed(job: Job, random: SeededRandom): Promise<Harm> {
-  const harm: Harm = { workers: 0, everything: 0, stopped: 0 };
+  const harm: Harm = { workers: 0, everything: 0, stopped: 0, restored: 0 };
   let run = start(job, `${job.name}-wild`, [...invocations, ...job.slow]);
   let isOver = false;
   let ended = watch(run);
@@ -138,7 +140,9 @@ async function disturbed(job: Job, random: SeededRandom): Promise<Harm> {
       if (!signal(-run.child.pid!, 'SIGKILL')) continue;
       harm.everything++;
       await ended;
-      run = start(job, `${job.name}-wild`, [...invocations, ...job.slow]);
+      const goesBack = random.chance(0.4);
+      if (goesBack) harm.restored++;
+      run = start(job, `${job.name}-wild`, [...invocations, ...job.slow, ...(goesBack ? ['--from', 'latest'] : [])]);
       ended = watch(run);
     } else if (workers.length === 0) {
       // It has only just begun.
@@ -201,5 +205,17 @@ describe('a job by invocations whose processes are killed and stopped', () => {
     expect(harm.everything).toBeGreaterThanOrEqual(3);
     expect(harm.stopped).toBeGreaterThanOrEqual(3);
     expectEqual(job, `${job.name}-wild`, `${job.name}-embedded`);
+  });
+
+  test('--chaos puts out what an undisturbed run puts out', async () => {
+    const name = `${lateFlights.name}-chaos`;
+    const run = start(lateFlights, name, [...invocations, ...lateFlights.slow, '--chaos']);
+    const { code } = await run.ended;
+    expect({ code, said: code === 0 ? '' : run.said }).toEqual({ code: 0, said: '' });
+    const done = /chaos: (\{.*?\})"/.exec(run.said.replaceAll('\\"', "'"))?.[1];
+    const { killed, duplicated } = JSON.parse((done ?? '{}').replaceAll("'", '"')) as { killed: number; duplicated: number };
+    expect(killed, run.said).toBeGreaterThan(0);
+    expect(duplicated).toBeGreaterThan(0);
+    expectEqual(lateFlights, name, `${lateFlights.name}-embedded`);
   });
 });
