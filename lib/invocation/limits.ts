@@ -24,6 +24,8 @@ export const heldBytesMax: number = 4 * KiB;
 export const inlineOperatorStateBytesMax: number = 1 * KiB;
 /** A last tombstone stays this long: no environment lives for a day, so none can find the item absent and write to it. */
 export const tombstoneLifeMs: number = 24 * 60 * 60 * 1000;
+/** Keys that a warm environment keeps of one subtask: at a few hundred bytes a key, tens of megabytes. The others are read again when they come. */
+export const residentKeysMax = 100_000;
 /** Lost appends after which an invocation gives up and leaves its input to the next one. */
 export const appendTriesMax = 4;
 /** Kept input of a queue that lies in the ring alone; above it a materialise moves it into a segment, which has to fit into memory. */

@@ -3,7 +3,7 @@
 //       later one works on a cache of its own, and an error leaves no cache behind.
 
 import type { Answer, Refusal } from '../invocation.ts';
-import { keptBytesMax } from '../limits.ts';
+import { keptBytesMax, residentKeysMax } from '../limits.ts';
 import { roomLeft } from '../ring.ts';
 import { type Admission, catchUp, recover } from './admit.ts';
 import { type Committed, commit, type Proposal } from './commit.ts';
@@ -96,5 +96,6 @@ export class Session {
     const { n } = warm.newest.head;
     const room = roomLeft({ n, flushedThrough: warm.flushedThrough, slots: warm.item.ringSlots });
     if (room <= this.services.limits.flushBelowSlots || (warm.lane?.unflushedBytes ?? 0) > keptBytesMax) await materialise(warm);
+    if (warm.state.residentKeys > residentKeysMax) warm.state.evict(residentKeysMax * 0.8); // a look at every key, so not with every unit
   }
 }
