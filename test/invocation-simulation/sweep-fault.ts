@@ -105,12 +105,13 @@ export class SingleFault extends Chaos {
   }
 
   #pointOf(call: Call): Point {
-    const role = call.process.name.replace(/-\d+$/, '');
+    const name = call.process.name.replace(/-\d+$/, '');
+    const role = name === 'env' ? 'environment' : name;
     // Names of writers and receipts are drawn in each run.
     const place = call.place.replace(/-[a-z0-9]+\.\d+(?=\/|$)/g, '-…');
-    const name = `${role} ${call.method} ${place}`;
-    const nth = this.#known.get(name) ?? 0;
-    this.#known.set(name, nth + 1);
+    const what = `${role} ${call.method} ${place}`;
+    const nth = this.#known.get(what) ?? 0;
+    this.#known.set(what, nth + 1);
     return { role, method: call.method, place, nth };
   }
 

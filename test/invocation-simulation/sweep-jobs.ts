@@ -14,6 +14,8 @@ export interface SweepJob {
   /** In this order. */
   readonly acts: readonly Act[];
   readonly flushBelowSlots: number;
+  /** Rest between two events of a split, ms at most. */
+  readonly feedMs: number;
   /** What an undisturbed run must come to; otherwise its points prove less than they should. */
   readonly shows: readonly Happening[];
   /** An undisturbed run has at least so many points. */
@@ -110,8 +112,9 @@ function inOneStage(): SweepJob {
     setting: settingOf(nodes, { intervalMs: 25 }),
     acts: [],
     flushBelowSlots: 3,
-    shows: ['checkpoint completed'],
-    pointsMin: 100,
+    feedMs: 30,
+    shows: ['checkpoint completed', 'ring wrapped'],
+    pointsMin: 120,
   };
 }
 
@@ -123,12 +126,13 @@ function overAnExchange(): SweepJob {
   nodes.sink('two-phase', 2, running);
   const tiny = { inlineBytesMax: 150, inlineValueBytesMax: 16, listChunkBytes: 16, messageBytesMax: 150, heldBytesMax: 16 };
   return {
-    title: 'two stages and an exchange: objects for what is big, a ring that comes round, two phases',
+    title: 'exchanges between two subtasks and two: objects for what is big, a ring that comes round, records that wait, two phases',
     setting: settingOf(nodes, { intervalMs: 60, ringSlots: 6, limits: { ...tiny, inlineOperatorStateBytesMax: 16 } }),
     acts: [],
     flushBelowSlots: 1,
-    shows: ['checkpoint completed', 'ring wrapped', 'entry overflowed', 'message overflowed'],
-    pointsMin: 200,
+    feedMs: 30,
+    shows: ['checkpoint completed', 'ring wrapped', 'entry overflowed', 'message overflowed', 'records waited behind a barrier'],
+    pointsMin: 250,
   };
 }
 
@@ -136,15 +140,16 @@ function overAnExchange(): SweepJob {
 function thereAndBack(): SweepJob {
   const nodes = new Nodes();
   const source = nodes.add({ kind: 'source', source: sourceOf([splitOf('s.0', 9, 3)]) }, 1);
-  const running = nodes.add({ kind: 'running', key: 'tuple' }, 2, source);
-  nodes.sink('contract', 2, running);
+  const running = nodes.add({ kind: 'running', key: 'tuple' }, 1, source);
+  nodes.sink('contract', 1, running);
   return {
     title: 'two stages, paused and resumed, then restored with transactions to abort',
     setting: settingOf(nodes, { intervalMs: 40, numRetained: 2 }),
     acts: ['pause', 'restore'],
     flushBelowSlots: 2,
+    feedMs: 200,
     shows: ['checkpoint completed', 'pause asked for', 'resumed', 'restored', 'transaction discarded'],
-    pointsMin: 200,
+    pointsMin: 300,
   };
 }
 

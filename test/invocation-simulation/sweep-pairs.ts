@@ -1,6 +1,5 @@
 // All pairs of a point and a kind of fault, numbered, and what each of them comes to. The points are those of an undisturbed run: none is written down.
 
-import { Counts } from './counts.ts';
 import { canStrike, type Point, type SweepFault, sweepFaults, tellPoint } from './sweep-fault.ts';
 import { type SweepJob, sweepJobs } from './sweep-jobs.ts';
 import { sweepOnce } from './sweep-world.ts';
@@ -51,21 +50,7 @@ export async function verdictOn(pair: Pair): Promise<Verdict> {
   return { seed: 0, failures: all, traceHash: o.traceHash, steps: o.steps, ending: '', counts: o.counts.toJSON() };
 }
 
-/** All pairs of these jobs as numbers that any thread understands. */
-export class PairList {
-  readonly all: readonly Pair[];
-
-  constructor(all: readonly Pair[]) {
-    this.all = all;
-  }
-
-  static async of(jobs: readonly number[] = sweepJobs.map((_, i) => i + 1)): Promise<PairList> {
-    return new PairList((await Promise.all(jobs.map(pairsOf))).flat());
-  }
-}
-
-export function countsOf(verdicts: readonly Verdict[]): Counts {
-  const counts = new Counts();
-  for (const v of verdicts) counts.add(v.counts);
-  return counts;
+/** Every pair of every job: a number means the same pair to each thread. */
+export async function allPairs(): Promise<readonly Pair[]> {
+  return (await Promise.all(sweepJobs.map((_, i) => pairsOf(i + 1)))).flat();
 }

@@ -14,7 +14,15 @@ import type { InvocationPorts } from '../../lib/invocation/ports.ts';
 import { createEnvironment, createServices, type EnvironmentOptions } from '../../lib/invocation/unit/create-environment.ts';
 import { listLetters } from '../../lib/invocation/unit/look.ts';
 import { describe } from '../../lib/operators/describe.ts';
-import { FakeService, fakePorts, type SeededRandom, type SimulatedProcess, StuckWorld, seededRandom, World } from '../../lib/testing/index.ts';
+import {
+  FakeService,
+  fakePorts,
+  type SeededRandom,
+  type SimulatedProcess,
+  StuckWorld,
+  seededRandom,
+  World,
+} from '../../lib/testing/index.ts';
 import type { SplitScript } from '../simulation/spec.ts';
 import { Auditors } from './audit.ts';
 import { buildJob } from './build.ts';
@@ -70,6 +78,7 @@ class SweepWorld {
   readonly #trouble: Trouble;
   readonly #fleet: Fleet;
   #people = 0;
+  #tellPerson = (): void => {};
   #isOver = false;
 
   constructor(job: SweepJob, strikes: SingleFaultOptions['strikes'], keepTrace: boolean) {
@@ -80,6 +89,7 @@ class SweepWorld {
     this.#world = new World({ seed: 1, faults: this.#fault, keepTrace, stepsMax });
     const world = this.#world;
     Object.assign(service.hooks, { now: () => world.now, pageBytes: 1_000, visibilityMs: () => 2 * timeoutMs });
+    service.observers.push(({ kind }) => kind === 'item' && this.#tellPerson());
     this.#auditors = new Auditors({ world, service, setting, targets, counts });
     this.#trouble = new Trouble(setting, service, counts);
     this.#fleet = new Fleet({
@@ -108,7 +118,9 @@ class SweepWorld {
         const head = this.#auditors.head(item.generation, subtask);
         return `${subtask} ${head?.kind} ${head?.n} epoch ${head?.epoch}${head?.hasEnded === true ? ' ended' : ''}`;
       });
-      this.#auditors.fail(`I8: the job comes to no end: ${e.message}; ${item?.status} in generation ${item?.generation}; ${heads?.join('; ')}`);
+      this.#auditors.fail(
+        `I8: the job comes to no end: ${e.message}; ${item?.status} in generation ${item?.generation}; ${heads?.join('; ')}`,
+      );
     }
   }
 
@@ -181,7 +193,7 @@ class SweepWorld {
   }
 
   #feed(script: SplitScript, place: FeedOptions['place']): Feed {
-    const rates = { restMs: 30, batchMax: 2, early: 0, overlap: 0 };
+    const rates = { restMs: this.#job.feedMs, batchMax: 2, early: 0, overlap: 0 };
     const { world, fleet, random, counts } = { world: this.#world, fleet: this.#fleet, random: this.#random, counts: this.#counts };
     const isOver = (): boolean => this.#isOver;
     return new Feed({ world, fleet, chaos: this.#fault, counts, random, arrivals: this.#arrivals, rates, place, script, isOver });
@@ -200,7 +212,8 @@ class SweepWorld {
   async #runPeople(): Promise<void> {
     const acts = [...this.#job.acts];
     while (!this.#isOver) {
-      await pause(this.#world, 5);
+      // Whoever looks now and then would miss what lies between two requests.
+      await Promise.race([pause(this.#world, 20), new Promise<void>((resolve) => (this.#tellPerson = resolve))]);
       const item = this.#auditors.item!;
       if (item.status === 'paused' || item.status === 'failed') await this.#ask('resume');
       const act = acts[0];
