@@ -92,6 +92,7 @@ export async function recovered(
     snapshot: head.snapshot,
     lane,
     outbox: new Outbox({ plan: services.plan, owner: facts.owner, owners: facts.item.owners }),
+    storedThrough: -1,
     waiting: undefined,
     operatorState: undefined,
     host: undefined,
@@ -110,11 +111,15 @@ export async function catchUp(warm: WarmSubtask, services: UnitServices): Promis
     warm.newest = entry;
     warm.isDelivered = false;
     warm.host = undefined;
-    // The other writer may have materialised more than we have, or we more than it knew of; a snapshot belongs to its number.
+    // The other writer may have materialised more than we have, or we more than it knew of.
     if (entry.head.flushedThrough > warm.flushedThrough) {
       warm.flushedThrough = entry.head.flushedThrough;
-      warm.snapshot = entry.head.snapshot;
       warm.lane?.adopt(entry.head);
+    }
+    // Clean-up keeps the snapshot that the newest entry names. Another one is kept only if it was stored behind that, so that nobody can have looked.
+    if (entry.head.flushedThrough >= warm.storedThrough) {
+      warm.snapshot = entry.head.snapshot;
+      warm.storedThrough = -1;
     }
   }
   // The writer of the newest entry dropped what it knew to be over from `open`; what is retained instead only the item says (A2).

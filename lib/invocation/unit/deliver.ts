@@ -76,6 +76,7 @@ async function promise(warm: WarmSubtask, services: UnitServices): Promise<void>
     await warm.lane?.store(head);
     warm.snapshot = snapshot;
     warm.flushedThrough = head.n;
+    warm.storedThrough = head.n;
   }
   await acknowledge(snapshot === undefined ? head : { ...head, snapshot, flushedThrough: head.n }, services);
 }

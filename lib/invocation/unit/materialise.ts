@@ -18,6 +18,7 @@ export async function materialise(warm: WarmSubtask): Promise<boolean> {
   if (flushed.kind === 'incomplete') return false;
   await warm.lane?.store(headOf(warm));
   warm.flushedThrough = through;
+  warm.storedThrough = through;
   warm.snapshot = flushed.snapshot ?? warm.snapshot;
   return true;
 }

@@ -30,6 +30,8 @@ export interface WarmSubtask {
   /** What the next entry says of it; ahead of `newest.head` after a materialise. */
   flushedThrough: number;
   snapshot: string | undefined;
+  /** Number of the entry through which the last snapshot was stored here; -1: `snapshot` is what an entry named. */
+  storedThrough: number;
   /** Lanes of a queue only. */
   readonly lane: LaneMemory | undefined;
   /** The last large operator state that was stored or read here. */
