@@ -1,12 +1,14 @@
 // Are the simulations hard enough? Each mutation takes one rule out of a copy of the product; the simulation of the copy must fail within a range of
 // seeds. A mutation whose text is not found exactly once fails loudly: then the product has changed and the mutation has to follow.
-//   npm run sim:mutations                     all of them, of both runtimes
-//   npm run sim:mutations -- --only NAME      one; `--of embedded` or `--of invocations`; `--seeds K` seeds at most, `--workers N`
+//   npm run sim:mutations                     all of them, of both runtimes; each begins with the seed that caught it last
+//   npm run sim:mutations -- --only NAME      one; `--of embedded` or `--of invocations`; `--workers N` at once
+//   npm run sim:mutations -- --scan           from seed 1 on, and writes down what catches; `--seeds K` at most
+// The seeds that caught lie in mutation-seeds.json beside each list. They are hints: a seed that has come to mean another world is looked for anew.
 
 import { spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { mutations as ofInvocations } from '../invocation-simulation/mutation-list.ts';
 import type { Mutation } from './mutation.ts';
@@ -17,6 +19,7 @@ const { values } = parseArgs({
     only: { type: 'string' },
     of: { type: 'string' },
     seeds: { type: 'string' },
+    scan: { type: 'boolean', default: false },
     workers: { type: 'string', default: String(availableParallelism()) },
   },
 });
@@ -50,20 +53,27 @@ function copied(from: string): string {
   return copy;
 }
 
-/** A copy of the product with one rule taken out, ready to be simulated. */
-function mutated(mutation: Mutation): string {
-  const copy = copied(pristine);
+/** Takes one rule out of a copy. @returns what puts it back */
+function mutate(copy: string, mutation: Mutation): () => void {
+  const before = new Map<string, string>();
+  const restore = (): void => {
+    for (const [path, text] of before) writeFileSync(path, text);
+  };
   for (const { file, find, replace } of mutation.patches) {
     const path = join(copy, 'lib', file);
     const text = readFileSync(path, 'utf8');
     const times = text.split(find).length - 1;
-    if (times !== 1) throw new Error(`lib/${file} holds the text of mutation '${mutation.name}' ${times} times, not once: ${find}`);
+    if (times !== 1) {
+      restore();
+      throw new Error(`lib/${file} holds the text of mutation '${mutation.name}' ${times} times, not once: ${find}`);
+    }
+    if (!before.has(path)) before.set(path, text);
     writeFileSync(
       path,
       text.replace(find, () => replace),
     );
   }
-  return copy;
+  return restore;
 }
 
 /** Simulates a copy. @returns what it printed */
@@ -84,20 +94,42 @@ interface Verdict {
   readonly what: string;
 }
 
-async function verdictOf(mutation: Mutation, { script, seeds }: { readonly script: string; readonly seeds: string }): Promise<Verdict> {
-  const copy = mutated(mutation);
+/** How one seed of a copy fails; `undefined`: it does not. */
+async function failureOf(copy: string, script: string, seed: number): Promise<string | undefined> {
+  return /^ {2}(.*)$/m.exec(await simulated(copy, script, ['--seed', String(seed)]))?.[1];
+}
+
+async function verdictOn(seed: number, what: string, script: string): Promise<Verdict> {
+  // A mutation that does not even run proves nothing, and neither does a seed that fails by itself.
+  if (/ReferenceError|SyntaxError|is not a function/.test(what)) return { seed: undefined, what: `the mutated code is broken: ${what}` };
+  const calm = await failureOf(pristine, script, seed);
+  return calm === undefined ? { seed, what } : { seed: undefined, what: `seed ${seed} fails without the mutation too: ${calm}` };
+}
+
+async function scanned(copy: string, { script, seeds, workers }: { script: string; seeds: number; workers: number }): Promise<Verdict> {
+  const range = ['--from', '1', '--seeds', String(seeds), '--workers', String(workers), '--first-failure'];
+  const said = await simulated(copy, script, range);
+  const failure = /^seed (\d+) fails: (.*)$/m.exec(said);
+  if (failure === null) return { seed: undefined, what: said.trim().split('\n').slice(-3).join(' / ') };
+  return verdictOn(Number(failure[1]), failure[2]!, script);
+}
+
+type Seeds = Record<string, number>;
+
+const seedsFile = ({ script }: Simulation): string => join(root, dirname(script), 'mutation-seeds.json');
+const known = new Map<Simulation, Seeds>(simulations.map((s) => [s, JSON.parse(readFileSync(seedsFile(s), 'utf8')) as Seeds]));
+
+async function verdictOf(simulation: Simulation, mutation: Mutation, copy: string): Promise<Verdict> {
+  const { script } = simulation;
+  const restore = mutate(copy, mutation);
   try {
-    const said = await simulated(copy, script, ['--from', '1', '--seeds', seeds, '--workers', values.workers, '--first-failure']);
-    const failure = /^seed (\d+) fails: (.*)$/m.exec(said);
-    if (failure === null) return { seed: undefined, what: said.trim().split('\n').slice(-3).join(' / ') };
-    const [, seed, what] = failure;
-    // A mutation that does not even run proves nothing, and neither does a seed that fails by itself.
-    if (/ReferenceError|SyntaxError|is not a function/.test(what!)) return { seed: undefined, what: `the mutated code is broken: ${what}` };
-    const calm = await simulated(pristine, script, ['--seed', seed!]);
-    if (/^ {2}/m.test(calm)) return { seed: undefined, what: `seed ${seed} fails without the mutation too: ${calm}` };
-    return { seed: Number(seed), what: what! };
+    const hint = values.scan ? undefined : known.get(simulation)![mutation.name];
+    const failure = hint === undefined ? undefined : await failureOf(copy, script, hint);
+    const verdict = failure === undefined ? undefined : await verdictOn(hint!, failure, script);
+    if (verdict?.seed !== undefined) return verdict;
+    return await scanned(copy, { script, seeds: Number(values.seeds ?? simulation.seeds), workers: 1 });
   } finally {
-    rmSync(copy, { recursive: true, force: true });
+    restore();
   }
 }
 
@@ -107,18 +139,35 @@ const chosen = simulations
   .filter(({ mutation }) => values.only === undefined || mutation.name === values.only);
 if (chosen.length === 0) throw new Error(`no mutation is called '${values.only}'`);
 let survivors = 0;
-try {
-  for (const { simulation, mutation } of chosen) {
+let next = 0;
+
+async function work(copy: string): Promise<void> {
+  for (let one = chosen[next++]; one !== undefined; one = chosen[next++]) {
+    const { simulation, mutation } = one;
     const begin = performance.now();
-    const seeds = values.seeds ?? String(simulation.seeds);
-    const { seed, what } = await verdictOf(mutation, { script: simulation.script, seeds });
+    const { seed, what } = await verdictOf(simulation, mutation, copy);
+    const seeds = known.get(simulation)!;
     if (seed === undefined) survivors++;
-    const verdict = seed === undefined ? `SURVIVES ${seeds} seeds` : `seed ${seed}`;
+    else if (seeds[mutation.name] !== seed && !values.scan)
+      console.log(`${mutation.name}: mutation-seeds.json is out of date, it is ${seed} now`);
+    if (seed !== undefined) seeds[mutation.name] = seed;
+    const verdict = seed === undefined ? `SURVIVES ${values.seeds ?? simulation.seeds} seeds` : `seed ${seed}`;
     const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
     console.log(`${mutation.name} (${mutation.rule}) → ${verdict} in ${seconds} s: ${what.slice(0, 200)}`);
+    if (values.scan) writeFileSync(seedsFile(simulation), `${JSON.stringify(sorted(seeds, simulation.mutations), undefined, 2)}\n`);
   }
+}
+
+/** In order of the list, without what is gone. */
+function sorted(seeds: Seeds, mutations: readonly Mutation[]): Seeds {
+  return Object.fromEntries(mutations.flatMap(({ name }) => (seeds[name] === undefined ? [] : [[name, seeds[name]] as const])));
+}
+
+const copies = Array.from({ length: Math.min(Number(values.workers), chosen.length) }, () => copied(pristine));
+try {
+  await Promise.all(copies.map(work));
 } finally {
-  rmSync(pristine, { recursive: true, force: true });
+  for (const copy of [pristine, ...copies]) rmSync(copy, { recursive: true, force: true });
 }
 console.log(`${chosen.length - survivors} caught, ${survivors} survived`);
 process.exitCode = survivors === 0 ? 0 : 1;
