@@ -25,10 +25,11 @@ export const pause: Command = async (call) => {
 export const resume: Command = async (call) => {
   const opened = await invocationsJob(call);
   try {
-    const { status } = await requestResume(opened.ports);
-    if (status === 'running' && (await ownerOf(opened)) === undefined)
+    await requestResume(opened.ports);
+    await stillnessOf(call, opened, 'resuming');
+    if ((await ownerOf(opened)) === undefined)
       call.output.note(`nobody runs ${opened.job} now; the next \`sluice run\` goes on from where it stands`);
-    return tell(call, opened, status);
+    return tell(call, opened, (await itemOf(opened)).status);
   } finally {
     opened.close();
   }
@@ -39,7 +40,7 @@ export async function stillnessOf(call: Call, opened: OpenedJob, status: JobStat
   while ((await itemOf(opened)).status === status) {
     if ((await ownerOf(opened)) === undefined) {
       const plan = await loadPlan(opened, loadJob);
-      await standStill(opened, plan, voiceOf(call), ownerOfProcess(process.pid));
+      await standStill(opened, plan, voiceOf(call), { owner: ownerOfProcess(process.pid), leaves: status });
     } else await systemClock.sleep(lookEveryMs).done;
   }
 }

@@ -106,15 +106,20 @@ const pulsesMax = 3_000; // about a minute of a sink that does not take what was
  * Carries out what was asked of a job that nobody runs, by pulses of this process, until it stands still.
  * @throws SluiceError `OWNER_ALIVE` when somebody runs it after all
  */
-export async function standStill(opened: OpenedJob, plan: Plan, voice: Voice, owner: string): Promise<JobItem> {
+export async function standStill(
+  opened: OpenedJob,
+  plan: Plan,
+  voice: Voice,
+  p: { readonly owner: string; readonly leaves: JobItem['status'] },
+): Promise<JobItem> {
   const { job, database, ports } = opened;
-  const ownership = await takeOwnership({ files: nodeFileSystem, items: ports.items, database, job, owner, takeOver: false });
+  const ownership = await takeOwnership({ files: nodeFileSystem, items: ports.items, database, job, owner: p.owner, takeOver: false });
   try {
     const settler = settlerOf(opened, plan, voice);
     const control = { invoke: async () => notRunning };
     for (let pulses = 0; ; pulses++) {
       const { item, isBusy } = await pulse({ ports, plan, control, settler, clock, random });
-      if (item === undefined || !isBusy || pulses === pulsesMax) return item ?? (await itemOf(opened));
+      if (item === undefined || item.status !== p.leaves || !isBusy || pulses === pulsesMax) return item ?? (await itemOf(opened));
       await clock.sleep(pauseMs).done;
     }
   } finally {

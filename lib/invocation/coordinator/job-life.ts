@@ -14,12 +14,11 @@ import type { InvocationPorts } from '../ports.ts';
 import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
 import { abortAll, handlesOf } from './notify.ts';
+import { openRing } from './opening.ts';
 import type { PulseRun } from './pulse-run.ts';
-import { changeJob, changeOf, changeUnderSame, newestCompletedOf, readExistingJob } from './read-job.ts';
+import { changeJob, changeOf, newestCompletedOf } from './read-job.ts';
 import { withSealed } from './restore.ts';
-import { openRing, sealRing } from './seal.ts';
-
-const openingsAtOnce = 32;
+import { sealRing } from './seal.ts';
 
 /** What becomes of a job that is asked to. `undefined`: it does nothing, being there already. */
 type Requested = 'pausing' | 'cancelling' | 'failing';
@@ -57,9 +56,8 @@ export function withRequest(item: JobItem, wanted: Requested, failure?: string):
 }
 
 /** Lets a paused job go on, or one that failed: from its changelogs, nothing is restored. One that runs is left as it is. */
-export async function requestResume(ports: InvocationPorts): Promise<JobItem> {
-  const item = await changeJob(ports, withResume);
-  return item.status === 'resuming' ? resume(ports) : item;
+export function requestResume(ports: InvocationPorts): Promise<JobItem> {
+  return changeJob(ports, withResume);
 }
 
 /** Pure. */
@@ -70,15 +68,13 @@ export function withResume(item: JobItem): JobItem {
 }
 
 /** Opens the rings of a job that is being resumed, and lets it run when all of them are open. */
-export async function resume(ports: InvocationPorts): Promise<JobItem> {
-  const job = await readExistingJob(ports);
-  const { status, generation, ringSlots: slots, owners, restoring } = job.item;
-  if (status !== 'resuming' || restoring !== undefined) return job.item;
-  const change = changeOf(job.item);
-  await concurrently(owners, openingsAtOnce, ({ subtask }) => openRing(ports, { ring: { generation, subtask }, slots, change }));
-  const running: JobItem = { ...job.item, status: 'running', failure: undefined, failuresInARow: 0, expiredInARow: 0 };
-  const changed = await changeUnderSame(ports, job, running);
-  return changed === 'overtaken' ? (await readExistingJob(ports)).item : changed.item;
+export async function resume(run: PulseRun): Promise<void> {
+  const { status, owners, restoring } = run.item;
+  if (status !== 'resuming' || restoring !== undefined) return;
+  const change = changeOf(run.item);
+  const opened = await concurrently(owners, run.concurrency, ({ subtask }) => openRing(run, subtask, change));
+  if (opened.includes(false)) return;
+  await run.changeUnderSame({ ...run.item, status: 'running', failure: undefined, failuresInARow: 0, expiredInARow: 0 });
 }
 
 const endOf: Readonly<Partial<Record<JobStatus, 'paused' | JobEnd>>> = { pausing: 'paused', cancelling: 'cancelled', failing: 'failed' };

@@ -97,10 +97,7 @@ async function moveAll(run: PulseRun): Promise<boolean> {
     await run.refresh();
   }
   await continueRestore(run);
-  if (run.item.status === 'resuming') {
-    await resume(ports);
-    await run.refresh();
-  }
+  await resume(run);
   return run.item.status === 'running' ? moveOn(run) : standStill(run);
 }
 

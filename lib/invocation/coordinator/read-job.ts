@@ -83,10 +83,11 @@ export function changeOf({
   status,
   generation,
 }: Pick<JobItem, 'restoring' | 'moving' | 'status' | 'generation'>): string {
+  // A restore goes on whatever else is asked of the job meanwhile, and comes first.
+  if (restoring !== undefined) return `restore ${restoring.generation}`;
   const stop = isStopping(status) ? `stop ${generation}` : undefined;
   const resume = status === 'resuming' ? `resume ${generation}` : undefined;
-  const restore = restoring === undefined ? undefined : `restore ${restoring.generation}`;
-  return [restore, moving === undefined ? undefined : moveName(moving), stop, resume].filter((part) => part !== undefined).join(', ');
+  return [moving === undefined ? undefined : moveName(moving), stop, resume].filter((part) => part !== undefined).join(', ');
 }
 
 /** No other change of owners of this job has it. */

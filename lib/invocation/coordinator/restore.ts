@@ -75,7 +75,8 @@ export async function continueRestore(run: PulseRun): Promise<void> {
   if (completed === undefined) throw notListed(restoring);
   const until = withSealed(run.item.until, seals);
   await settle(run, completed, seals);
-  await createRings(run, { completed, restoring, until, seals });
+  // Another restore, or none, by now: the next pulse reads the item again.
+  if (!(await createRings(run, { completed, restoring, until, seals }))) return;
   await run.change((item) => withRestored(item, restoring, until));
   run.hasEnded = true;
   if (run.item.generation === restoring.generation)
@@ -101,6 +102,7 @@ async function settle(run: PulseRun, completed: CompletedCheckpoint, seals: read
   );
 }
 
+/** @returns false: the job item asks for something else by now */
 async function createRings(
   run: PulseRun,
   p: {
@@ -109,11 +111,11 @@ async function createRings(
     readonly until: JobItem['until'];
     readonly seals: readonly EntryHead[];
   },
-): Promise<void> {
+): Promise<boolean> {
   const { item, options } = run;
   const handles = await handlesOf(run, p.completed);
   const change = changeOf(item);
-  await concurrently(p.restoring.owners, run.concurrency, async (owner) => {
+  const outcomes = await concurrently(p.restoring.owners, run.concurrency, async (owner) => {
     const handle = handles.find((h) => h.subtask === owner.subtask);
     if (handle === undefined) throw notListed(p.restoring);
     const lane = await restoredLane(options.ports, {
@@ -124,8 +126,9 @@ async function createRings(
       isReplayed: options.plan.settings.checkpoints?.mode !== 'AT_MOST_ONCE',
     });
     const entry = await restoredEntry(options.ports, { ...p, owner, handle, lane, slots: item.ringSlots, plan: options.plan });
-    await createRing(options.ports, { entry, slots: item.ringSlots, change });
+    return createRing(options.ports, { entry, slots: item.ringSlots, change });
   });
+  return !outcomes.includes('refused');
 }
 
 /** Pure: how far every split has been read in any generation, with what the seals say. */

@@ -39,7 +39,7 @@ export async function restoredLane(ports: InvocationPorts, p: LaneToRestore): Pr
 }
 
 /** The lane of a sealed ring with its whole list in segments. */
-async function storedLane({ objects }: InvocationPorts, { head, above }: RingView): Promise<LaneProgress> {
+export async function storedLane({ objects }: InvocationPorts, { head, above }: RingView): Promise<LaneProgress> {
   const was = head.lane!;
   const units: Uint8Array[] = [];
   for await (const { body } of unpackEntries(above, objects)) units.push(...(body.kept ?? []));

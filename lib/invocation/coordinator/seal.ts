@@ -1,10 +1,9 @@
-// Sealing a ring, and opening it again.
+// Sealing a ring. Opening it again is opening.ts.
 //   S1  After its seal a ring takes no entry, so an environment that reads nothing but appends learns that it has to read. There is always a slot
 //       for the seal.
 //   S2  A seal says what the entry before it said. Where the job may go on from it, it also carries what that entry wanted delivered: nobody can
 //       have been told whether that happened, and nobody but the newest entry says it.
-//   S3  Opening puts an entry that is a function of the seal in the seal's own place. Done twice it is the same, and it needs no slot of its own,
-//       which a full ring would not have.
+//   S3  A seal never takes the slot of an entry that is not in the base: rather nothing is sealed, and whoever wanted it says so.
 
 import { SluiceError } from '../../core/errors.ts';
 import { type Entry, type EntryHead, emptyBody, emptyDelta, nextEpoch } from '../entry.ts';
@@ -42,6 +41,7 @@ export async function sealRing(ports: InvocationPorts, p: Sealing): Promise<Entr
     const view = await readRing(changelog, p.ring, p.slots);
     if (view === undefined || view === 'closed') return undefined;
     if (view.head.kind === 'seal') return view.head;
+    if (!hasSlotForSeal(view.head, p.slots)) throw noSlot(p.ring);
     const tail = p.isResumable ? await unpackEntry(view.newest.bytes, objects) : { head: view.head, body: emptyBody };
     const seal = sealOf(tail, p.why);
     const outcome = await append(ports, p, seal);
@@ -56,8 +56,22 @@ export async function sealRing(ports: InvocationPorts, p: Sealing): Promise<Entr
   });
 }
 
+/** Whether the slot of the next entry holds nothing that is needed. Units always leave one, and so does opening. */
+export function hasSlotForSeal({ n, flushedThrough }: Pick<EntryHead, 'n' | 'flushedThrough'>, slots: number): boolean {
+  return n + 1 - slots <= flushedThrough;
+}
+
+function noSlot({ generation, subtask }: RingAddress): SluiceError {
+  return new SluiceError('CHANGELOG_UNSTEADY', {
+    message: `the changelog of subtask ${subtask} has no slot left for a seal`,
+    next: 'report-a-bug',
+    subtask,
+    generation,
+  });
+}
+
 async function append(ports: InvocationPorts, { ring, slots, change }: Sealing, seal: Entry): Promise<'appended' | 'lost' | 'refused'> {
-  const entry = await stored(ports, seal);
+  const entry = await storedEntry(ports, seal);
   const { n, base } = seal.head;
   if (change === undefined) return (await appendEntry(ports.changelog, ring, slots, base, entry)) === 'lost' ? 'lost' : 'appended';
   const expects = expectationFor(n, base, slots);
@@ -77,32 +91,7 @@ export function sealOf({ head, body }: Entry, why: string): Entry {
   };
 }
 
-/**
- * Opens a sealed ring; one that is open already stays as it is.
- * @param p.change  what the job item says: it is opened only under that, since a restore may go by the same seal later
- */
-export async function openRing(
-  ports: InvocationPorts,
-  { ring, slots, change }: { readonly ring: RingAddress; readonly slots: number; readonly change: string },
-): Promise<void> {
-  const view = await readRing(ports.changelog, ring, slots);
-  if (view === undefined || view === 'closed' || view.head.kind !== 'seal' || isMoveSeal(view.head)) return;
-  const entry = openedOf(await unpackEntry(view.newest.bytes, ports.objects));
-  const { n } = entry.head;
-  // A conflict means that another coordinator did the same, and that the ring may have gone on since.
-  await ports.changelog.putDuring({ ring, slot: slotOf(n, slots), entry: await stored(ports, entry), expects: n, change });
-}
-
-/** Pure: the entry that takes the place of a seal. Over a barrier it is that barrier again, since its promise may not have been made. */
-export function openedOf({ head, body }: Entry): Entry {
-  const barrier = head.lastBarrier?.n === head.n - 1 ? head.lastBarrier : undefined;
-  const opened: EntryHead = { ...head, kind: 'data', writer: 'resume' };
-  if (barrier === undefined) return { head: opened, body };
-  const { checkpoint, flushedThrough } = barrier;
-  return { head: { ...opened, kind: 'barrier', epoch: checkpoint, lastBarrier: { checkpoint, n: head.n, flushedThrough } }, body };
-}
-
-async function stored(ports: InvocationPorts, entry: Entry): Promise<StoredEntry> {
+export async function storedEntry(ports: InvocationPorts, entry: Entry): Promise<StoredEntry> {
   const { n, writer } = entry.head;
   const { bytes, object } = packEntry(entry, { inlineBytesMax, objectName: payloadName(entry.head) });
   if (object !== undefined) await ports.objects.putIfAbsent(object.name, object.bytes);

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { createJob } from '../../../../lib/invocation/coordinator/create-job.ts';
 import { requestCancel, requestFail, requestPause, requestResume } from '../../../../lib/invocation/coordinator/job-life.ts';
+import { openedOf } from '../../../../lib/invocation/coordinator/opening.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
-import { openedOf, sealOf } from '../../../../lib/invocation/coordinator/seal.ts';
+import { sealOf } from '../../../../lib/invocation/coordinator/seal.ts';
 import { emptyBody } from '../../../../lib/invocation/entry.ts';
 import { unpackEntry } from '../../../../lib/invocation/entry-codec.ts';
 import { headOf } from '../support/entries.ts';
@@ -95,7 +96,7 @@ describe('a paused job', () => {
     await job.pulse();
     expect((await job.item()).status).toBe('paused');
     for (const subtask of subtasks) expect((await job.head(subtask)).kind).toBe('seal');
-    await requestResume(job.ports);
+    await job.resume();
     expect(await job.item()).toMatchObject({ status: 'running', generation: 0 });
     for (const subtask of subtasks) expect((await job.head(subtask)).kind).toBe('data');
     await job.read('0-0', 2);
@@ -118,7 +119,7 @@ describe('a paused job', () => {
     await job.append('0-0', {}, { delta, messages: [message], rows: [] });
     await requestPause(job.ports);
     await job.pulse();
-    await requestResume(job.ports);
+    await job.resume();
     const { newest } = await job.ring('0-0');
     expect((await unpackEntry(newest.bytes, job.ports.objects)).body).toEqual({ ...emptyBody, messages: [message] });
   });
@@ -130,10 +131,29 @@ describe('a paused job', () => {
     for (let times = 0; times < 3; times++) {
       await requestPause(job.ports);
       await job.pulse();
-      await requestResume(job.ports);
+      await job.resume();
       await job.append('0-0', { flushedThrough: (await job.head('0-0')).n });
     }
     expect((await job.head('0-0')).n).toBe(13);
+  });
+
+  test('a full ring keeps a slot for the next seal, though nothing is appended between two stops', async () => {
+    const job = new ScriptedJob();
+    await job.create();
+    const address = { operator: 'o', state: 's', key: 'k', sub: '' };
+    for (let n = 1; n <= 7; n++) {
+      const delta = { writes: [{ address: { ...address, key: `k${n}` }, value: Uint8Array.of(1, n) }], timers: [] };
+      await job.append('0-0', {}, { ...emptyBody, delta });
+    }
+    for (let times = 0; times < 3; times++) {
+      await requestPause(job.ports);
+      await job.pulse();
+      expect((await job.item()).status).toBe('paused');
+      await job.resume();
+      expect((await job.item()).status).toBe('running');
+    }
+    expect(job.service.table.items()).toHaveLength(7);
+    await job.append('0-0');
   });
 
   test('of a seal over a barrier, opening makes the barrier again, since its promise may not have been made', () => {
@@ -159,9 +179,9 @@ describe('a paused job', () => {
       await requestPause(job.ports);
       await job.pulse();
       job.cutAt(cut, 'after');
-      await requestResume(job.ports).catch(() => {});
+      await job.resume().catch(() => {});
       job.cutAt(undefined);
-      await requestResume(job.ports);
+      await job.resume();
       for (const subtask of subtasks) expect((await job.head(subtask)).kind, `cut at ${cut}`).toBe('data');
       expect((await job.item()).status).toBe('running');
     }
@@ -172,7 +192,7 @@ describe('a paused job', () => {
     // It has read the ring, and sleeps before it puts the seal.
     await job.asleepBefore('changelog.putDuring', async () => {
       await job.pulse();
-      await requestResume(job.ports);
+      await job.resume();
       await job.append('0-0');
     });
     for (const subtask of subtasks) expect((await job.head(subtask)).kind, subtask).toBe('data');
@@ -183,7 +203,7 @@ describe('a paused job', () => {
     const job = await pausing();
     await job.asleepBefore('items.put', async () => {
       await job.pulse();
-      await requestResume(job.ports);
+      await job.resume();
       await requestPause(job.ports);
     });
     expect((await job.item()).status).toBe('pausing');
@@ -203,7 +223,7 @@ describe('a paused job', () => {
         await startRestore(job.ports, 'latest');
         await job.pulse();
       },
-      () => requestResume(job.ports),
+      () => job.resume(),
     );
     for (const subtask of subtasks) expect((await job.head(subtask, 0)).kind, subtask).toBe('seal');
     expect(await job.item()).toMatchObject({ status: 'running', generation: 1 });
@@ -281,8 +301,19 @@ test('a failed job says why, and can be resumed when the cause is gone', async (
   await requestFail(job.ports, 'record 7 cannot be parsed');
   await job.pulse();
   expect(await job.item()).toMatchObject({ status: 'failed', failure: 'record 7 cannot be parsed' });
-  await requestResume(job.ports);
+  await job.resume();
   expect(await job.item()).toMatchObject({ status: 'running', failure: undefined });
+});
+
+test('a restore goes on to its end though the job is asked to stop in its middle', async () => {
+  const job = new ScriptedJob();
+  await job.create();
+  await job.checkpoint();
+  await startRestore(job.ports, 'latest');
+  await job.asleepBefore('changelog.create', async () => void (await requestPause(job.ports)));
+  await job.pulse();
+  expect(await job.item()).toMatchObject({ status: 'paused', generation: 1 });
+  for (const subtask of subtasks) expect((await job.head(subtask)).kind, subtask).toBe('seal');
 });
 
 test('a job that is asked to stop during a restore stops when it is over', async () => {

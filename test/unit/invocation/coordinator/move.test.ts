@@ -3,7 +3,7 @@ import { itemAddressOf } from '../../../../lib/invocation/address.ts';
 import { dealtOut } from '../../../../lib/invocation/coordinator/adoption.ts';
 import type { DueChange } from '../../../../lib/invocation/coordinator/changes.ts';
 import { readHandles } from '../../../../lib/invocation/coordinator/checkpoint-objects.ts';
-import { requestPause, requestResume } from '../../../../lib/invocation/coordinator/job-life.ts';
+import { requestPause } from '../../../../lib/invocation/coordinator/job-life.ts';
 import { withMoving } from '../../../../lib/invocation/coordinator/move.ts';
 import { splitOwner } from '../../../../lib/invocation/coordinator/owners.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
@@ -213,7 +213,7 @@ describe('a change of owners', () => {
       await requestPause(job.ports);
       await job.pulse();
       expect((await job.item()).status).toBe('paused');
-      await requestResume(job.ports);
+      await job.resume();
       await job.pulse();
       expect(await ownersOf(job), `cut at ${cut}`).toEqual(['0-s1', '1-0', '0-s2', '0-s3']);
       expect((await job.head('0-s1')).kind).toBe('data');

@@ -6,6 +6,7 @@ import type { SourceContext, Split, SplitChange, SplitEvolution } from '../../..
 import { collect } from '../../../../../lib/connectors/sinks/collect.ts';
 import type { Plan } from '../../../../../lib/graph/plan.ts';
 import { createJob } from '../../../../../lib/invocation/coordinator/create-job.ts';
+import { requestResume } from '../../../../../lib/invocation/coordinator/job-life.ts';
 import { type PulseEvent, type PulseOptions, type PulseReport, pulse } from '../../../../../lib/invocation/coordinator/pulse.ts';
 import { readExistingJob } from '../../../../../lib/invocation/coordinator/read-job.ts';
 import { type EntryBody, type EntryHead, emptyBody, nextEpoch, type PendingTransaction } from '../../../../../lib/invocation/entry.ts';
@@ -159,6 +160,12 @@ export class ScriptedJob {
   }
 
   /** Lets an interval pass, and pulses. */
+  /** Asks the stopped job to go on, and lets one pulse open its rings. */
+  async resume(): Promise<void> {
+    await requestResume(this.ports);
+    await this.pulse();
+  }
+
   async wait(ms = 1_000, more: Partial<PulseOptions> = {}): Promise<PulseReport> {
     this.nowMs += ms;
     return this.pulse(more);
