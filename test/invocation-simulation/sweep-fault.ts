@@ -50,7 +50,7 @@ export function canStrike(fault: SweepFault, { method }: Point): boolean {
   if (fault === 'partial') return batches.has(method);
   if (fault === 'crash' || fault === 'freeze') return true;
   if (silent.has(method)) return false;
-  if (fault === 'late' || fault === 'crash-after' || fault === 'crash-late') return !reads.test(method);
+  if (fault === 'lost' || fault === 'late' || fault === 'crash-after' || fault === 'crash-late') return !reads.test(method);
   return true;
 }
 

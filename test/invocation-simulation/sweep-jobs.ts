@@ -1,8 +1,10 @@
 // The jobs of the sweep: small enough that each of their requests can be the one that goes wrong, and together they pass through every part of the
-// protocol once: ring and table, exchange and alignment, both ways of keeping rows back, a restore, a pause.
+// protocol once: ring and table, exchange and alignment, both ways of keeping rows back, a pause, a restore, a shard that splits.
 
+import { seededRandom } from '../../lib/testing/index.ts';
 import type { CheckpointSpec, Node, Op, Row, SourceSpec, SplitScript } from '../simulation/spec.ts';
 import type { Happening } from './counts.ts';
+import { drawEvolution } from './evolution.ts';
 import type { InvocationBounds, Setting } from './random-job.ts';
 
 /** What a person does to a job, once, as soon as it has come so far. */
@@ -63,6 +65,16 @@ function partitionedSource(id: string, count: number, keys: number): SourceSpec 
     length: count,
   } as const;
   return { ...sourceOf([split]), evolution };
+}
+
+/** The first that is drawn with one shard which splits, once, among the rows. */
+function splittingSource(id: string, count: number, keys: number): SourceSpec {
+  const rows = rowsOf(id, count, keys);
+  for (let seed = 1; ; seed++) {
+    const { splits, evolution } = drawEvolution(seededRandom(seed), { id, rows, key: 'text', isPinned: false, changes: 0.3 });
+    const isMeant = evolution.initial === 1 && evolution.changes.length === 1 && splits.every((s) => s.rows.length > 0);
+    if (isMeant) return { ...sourceOf(splits), evolution };
+  }
 }
 
 class Nodes {
@@ -153,4 +165,20 @@ function thereAndBack(): SweepJob {
   };
 }
 
-export const sweepJobs: readonly SweepJob[] = [inOneStage(), overAnExchange(), thereAndBack()];
+/** A shard gives way to two, each of which goes on with its part of the keys. */
+function withAShardThatSplits(): SweepJob {
+  const nodes = new Nodes();
+  const source = nodes.add({ kind: 'source', source: splittingSource('s', 6, 2) }, 1);
+  nodes.sink('two-phase', 1, nodes.add({ kind: 'count', key: 'text' }, 1, source));
+  return {
+    title: 'a shard that splits: what it knew goes to its children',
+    setting: settingOf(nodes, { intervalMs: 40 }),
+    acts: [],
+    flushBelowSlots: 2,
+    feedMs: 60,
+    shows: ['checkpoint completed', 'shard split'],
+    pointsMin: 150,
+  };
+}
+
+export const sweepJobs: readonly SweepJob[] = [inOneStage(), overAnExchange(), thereAndBack(), withAShardThatSplits()];

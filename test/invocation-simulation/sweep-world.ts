@@ -32,6 +32,7 @@ import { runCourier } from './courier.ts';
 import { Feed, type FeedOptions } from './feed.ts';
 import { Fleet, pause } from './fleet.ts';
 import { judged } from './judgement.ts';
+import { watchOwners } from './owner-watch.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { type Point, SingleFault, type SingleFaultOptions } from './sweep-fault.ts';
 import type { Act, SweepJob } from './sweep-jobs.ts';
@@ -91,6 +92,7 @@ class SweepWorld {
     Object.assign(service.hooks, { now: () => world.now, pageBytes: 1_000, visibilityMs: () => 2 * timeoutMs });
     service.observers.push(({ kind }) => kind === 'item' && this.#tellPerson());
     this.#auditors = new Auditors({ world, service, setting, targets, counts });
+    watchOwners(service, counts);
     this.#trouble = new Trouble(setting, service, counts);
     this.#fleet = new Fleet({
       world,

@@ -1,4 +1,4 @@
-// Every place where one request of three small jobs can go wrong, with every kind of fault, each once:
+// Every place where one request of a few small jobs can go wrong, with every kind of fault, each once:
 //   npm run sim:sweep                                           all of them; `--workers N` threads, one for each core by default
 //   npm run sim:sweep -- --sample K                             every K-th pair
 //   npm run sim:sweep -- --job J --point P --fault F [--trace]  one of them
