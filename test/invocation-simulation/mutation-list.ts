@@ -3,6 +3,7 @@
 // break by name (P, E, R, X), and rules of the product's own. `find` occurs exactly once in the file below lib/.
 
 import type { Mutation } from '../simulation/mutation.ts';
+import { ownerMutations } from './owner-mutations.ts';
 
 export const mutations: readonly Mutation[] = [
   // One subtask: ring, table, recovery
@@ -491,6 +492,7 @@ export const mutations: readonly Mutation[] = [
       },
     ],
   },
+  ...ownerMutations,
   // Records that fail
   {
     name: 'X fence',
