@@ -1,0 +1,55 @@
+// Who died of what. Markers are watched as they are stored: a process that ends, or is given up, while a marker of its own says that it runs one record
+// alone has died of that record as far as anybody can tell. So has one whose record another process runs at the same time. A record that is fine may
+// be parked after so many of these, and not before.
+
+import { decodeValue } from '../../../lib/core/value-codec.ts';
+import type { Marker } from '../../../lib/invocation/poison/marker.ts';
+
+interface Guarded {
+  readonly name: string;
+  readonly marker: Marker;
+}
+
+export class Blame {
+  /** By the last part of a record's name: its sequence number or its id. */
+  readonly deaths = new Map<string, number>();
+  readonly #guarded = new Map<string, Guarded>();
+  /** Names of puts that were seen. */
+  readonly #writers = new Set<string>();
+
+  /** A marker is stored. @param isBusy  the process lives, and its invocation is under way */
+  marked(process: string, name: string, bytes: Uint8Array, isBusy: boolean): void {
+    const [, marker, writer] = decodeValue(bytes) as [number, Marker, string];
+    if (this.#writers.has(writer)) {
+      this.#guarded.delete(process); // what was found is put back
+      return;
+    }
+    this.#writers.add(writer);
+    for (const [other, guarded] of this.#guarded) {
+      if (other !== process && guarded.name === name && guarded.marker.first === marker.first && isAlone(guarded.marker))
+        this.#count(guarded.marker);
+    }
+    if (isBusy) this.#guarded.set(process, { name, marker });
+    else if (isAlone(marker)) this.#count(marker);
+  }
+
+  unmarked(process: string): void {
+    this.#guarded.delete(process);
+  }
+
+  /** It died, was given up, or ended without taking its marker back. */
+  ended(process: string): void {
+    const guarded = this.#guarded.get(process);
+    this.#guarded.delete(process);
+    if (guarded !== undefined && isAlone(guarded.marker)) this.#count(guarded.marker);
+  }
+
+  #count({ first }: Marker): void {
+    const record = first.split('/').at(-1)!;
+    this.deaths.set(record, (this.deaths.get(record) ?? 0) + 1);
+  }
+}
+
+function isAlone({ size }: Marker): boolean {
+  return size === 1;
+}

@@ -1,0 +1,556 @@
+// One seed of lanes: a queue that delivers at least once, overlapping and for a limited time, messages that throw, kill, or throw until the code is
+// mended, environments that die, freeze and are given up, pulses, people who restore and redrive. At the end each message had its effect once, or is
+// parked, or was dropped by the queue before anybody took it; and the messages of a group in order.
+
+import { ParamValues } from '../../../lib/api/params.ts';
+import { compile } from '../../../lib/graph/compile.ts';
+import type { Plan } from '../../../lib/graph/plan.ts';
+import { isSluiceError } from '../../../lib/index.ts';
+import { createJob } from '../../../lib/invocation/coordinator/create-job.ts';
+import type { Entry } from '../../../lib/invocation/entry.ts';
+import type { Answer, Invocation, QueueMessage } from '../../../lib/invocation/invocation.ts';
+import { laneOf, laneRecord, laneSplits, queueOfStage, splitByLane } from '../../../lib/invocation/lane/queues.ts';
+import { patient } from '../../../lib/invocation/patience.ts';
+import { decodeLetter, letterId, lettersAddress } from '../../../lib/invocation/poison/dead-letters.ts';
+import type { InvocationPorts } from '../../../lib/invocation/ports.ts';
+import { createEnvironment, createServices, type EnvironmentOptions } from '../../../lib/invocation/unit/create-environment.ts';
+import { listLetters, lookAt } from '../../../lib/invocation/unit/look.ts';
+import type { UnitServices } from '../../../lib/invocation/unit/services.ts';
+import { describe } from '../../../lib/operators/describe.ts';
+import {
+  FakeQueue,
+  FakeService,
+  fakePorts,
+  type QueueDelivered,
+  type SeededRandom,
+  type SimulatedProcess,
+  StuckWorld,
+  seededRandom,
+  World,
+} from '../../../lib/testing/index.ts';
+import { Chaos, drawRates } from '../chaos.ts';
+import { Coordinator } from '../coordinator.ts';
+import { Counts } from '../counts.ts';
+import { runCourier } from '../courier.ts';
+import { Fleet, pause, type UnderTest } from '../fleet.ts';
+import type { Verdict } from '../verdict.ts';
+import { Blame } from './blame.ts';
+import { LaneCounts } from './counts.ts';
+import { effects, keyOf, type LaneSetting, type Letter, laneJob } from './job.ts';
+import { KeptWatch } from './kept-watch.ts';
+
+export interface Outcome extends Verdict {
+  readonly trace: readonly string[];
+}
+
+type Kind = 'fine' | 'throws' | 'kills' | 'buggy';
+
+interface Sent {
+  readonly letter: Letter;
+  readonly kind: Kind;
+  readonly message: QueueMessage;
+  /** By generation. */
+  readonly kills: Map<number, number>;
+  isRedriven: boolean;
+}
+
+const attemptsMax = 3;
+const killsMax = 15;
+const boundedSteps = 60_000;
+
+export async function simulate(seed: number, options: { readonly keepTrace?: boolean } = {}): Promise<Outcome> {
+  const scenario = new Scenario(seed, options.keepTrace === true);
+  await scenario.play();
+  return scenario.outcome();
+}
+
+class Scenario {
+  readonly #seed: number;
+  readonly #random: SeededRandom;
+  readonly #world: World;
+  readonly #chaos: Chaos;
+  readonly #counts = new Counts();
+  readonly #happened = new LaneCounts();
+  readonly #service = new FakeService();
+  readonly #queue: FakeQueue;
+  readonly #fleet: Fleet;
+  readonly #blame = new Blame();
+  readonly #watch: KeptWatch;
+  readonly #setting: LaneSetting;
+  readonly #timeoutMs: number;
+  readonly #faultySteps: number;
+  readonly #fixedAtStep: number;
+  readonly #ringSlots: number;
+  readonly #flushBelowSlots: number;
+  readonly #messagesMax: number;
+  readonly #sent: Sent[] = [];
+  readonly #lost = new Set<string>();
+  readonly #busy = new Map<string, number>();
+  readonly #failures: string[] = [];
+  readonly #calm: { plan: Plan; options: EnvironmentOptions };
+  #isOver = false;
+  #generation = -1;
+  #ending = 'stuck';
+
+  constructor(seed: number, keepTrace: boolean) {
+    this.#seed = seed;
+    const random = seededRandom(seed).fork('lanes');
+    this.#random = random;
+    this.#timeoutMs = random.pick([200, 600]);
+    this.#faultySteps = random.pick([2_000, 4_000]);
+    this.#fixedAtStep = random.below(this.#faultySteps);
+    this.#ringSlots = random.pick([8, 16, 64]);
+    this.#flushBelowSlots = random.pick([1, 3, 6]);
+    this.#messagesMax = random.between(20, 50);
+    this.#setting = {
+      order: seed % 2 === 0 ? 'fifo' : 'standard',
+      lanes: random.pick([1, 2, 2]),
+      retentionMs: this.#timeoutMs * random.pick([10, 20, 1_000]),
+      intervalMs: random.pick([100, 400, 1_000]),
+      numRetained: random.pick([1, 2, 3]),
+    };
+    const rates = { ...drawRates(random), 'clock jump': 0 };
+    this.#chaos = new Chaos({ random, rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
+    this.#world = new World({
+      seed,
+      faults: this.#chaos,
+      keepTrace,
+      timeMsMax: 30 * 86_400_000,
+      stepsMax: this.#faultySteps + boundedSteps,
+    });
+    this.#turnKnobs();
+    const { order, retentionMs } = this.#setting;
+    this.#queue = new FakeQueue({ order, retentionMs, hooks: this.#queueHooks() });
+    this.#watch = new KeptWatch({ service: this.#service, fail: (what) => this.#fail(what), onEntry: (entry) => this.#meetEntry(entry) });
+    this.#fleet = new Fleet({
+      world: this.#world,
+      chaos: this.#chaos,
+      counts: this.#counts,
+      random,
+      seatsMax: random.pick([2, 3, 5]),
+      timeoutMs: this.#timeoutMs,
+      affinity: random.pick([0, 0.5, 0.95]),
+      start: (process) => this.#environment(process),
+      onDefect: (error, invocation) => this.#meetError(error, `${invocation.kind} of ${invocation.subtask}`),
+      onLost: () => undefined,
+    });
+    const plan = this.#plan(() => undefined);
+    const process = this.#world.process('auditor');
+    this.#calm = { plan, options: { ...this.#options(process), plan, ports: fakePorts(this.#service) } };
+  }
+
+  async play(): Promise<void> {
+    const { plan } = this.#calm;
+    const splits = new Map([[0, laneSplits(this.#setting)]]);
+    await createJob(fakePorts(this.#service), { plan, splits, ringSlots: this.#ringSlots, nowMs: this.#world.now });
+    try {
+      await this.#world.run(this.#drive());
+      this.#ending = 'finished';
+      await this.#judge();
+    } catch (e) {
+      if (!(e instanceof StuckWorld)) throw e;
+      this.#fail(`I8: it comes to no end: ${e.message}; ${this.#tellState()}`);
+    }
+  }
+
+  outcome(): Outcome {
+    return {
+      seed: this.#seed,
+      failures: this.#failures,
+      traceHash: this.#world.traceHash,
+      steps: this.#world.steps,
+      ending: this.#ending,
+      counts: { ...this.#counts.toJSON(), ...this.#happened.toJSON() },
+      trace: this.#world.trace,
+    };
+  }
+
+  // What goes on
+
+  async #drive(): Promise<void> {
+    const { random } = this;
+    const world = this.#world;
+    const coordinator = new Coordinator({
+      world,
+      chaos: this.#chaos,
+      counts: this.#counts,
+      random,
+      fleet: this.#fleet,
+      mayRewind: random.chance(0.5),
+      rates: {
+        restMs: random.pick([20, 60, 200]),
+        noPulseForLong: 0,
+        atOnce: random.pick([0, 0.1, 0.5]),
+        tick: random.pick([0.2, 0.5]),
+        restore: random.pick([0, 0.05, 0.2]),
+        pause: random.pick([0, 0, 0.02]),
+      },
+      portsOf: (process) => patient(this.#ports(process), { clock: process.ports.clock, random: process.ports.random }),
+      planOf: () => this.#calm.plan,
+      item: () => this.#watch.item,
+      isOver: () => this.#isOver,
+      onRewind: () => undefined,
+      onDefect: (error, what) => this.#meetError(error, what),
+    });
+    const loops = [coordinator.runPulses(), coordinator.runPeople(), this.#send(), this.#redrive(), this.#wait()];
+    for (let i = random.pick([2, 3, 4]); i > 0; i--) loops.push(this.#deliver(random.fork(`deliverer ${i}`), random.pick([5, 20, 60])));
+    if (this.#setting.order === 'standard') {
+      const { service } = this;
+      loops.push(
+        runCourier('1', {
+          world,
+          fleet: this.#fleet,
+          chaos: this.#chaos,
+          counts: this.#counts,
+          random,
+          service,
+          restMs: 20,
+          isOver: () => this.#isOver,
+        }),
+      );
+    }
+    await Promise.all(loops);
+  }
+
+  get random(): SeededRandom {
+    return this.#random;
+  }
+
+  get service(): FakeService {
+    return this.#service;
+  }
+
+  async #send(): Promise<void> {
+    const random = this.#random.fork('sender');
+    const restMs = random.pick([20, 80, 200]);
+    while (this.#sent.length < this.#messagesMax) {
+      await pause(this.#world, this.#chaos.isQuiet ? 20 : random.skewed(restMs));
+      const dice = random.below(100);
+      const kind: Kind = dice < 5 ? 'throws' : dice < 10 ? 'kills' : dice < 20 ? 'buggy' : 'fine';
+      const letter = { id: this.#sent.length, group: `g${random.below(6)}` };
+      const message = this.#queue.send({ group: letter.group, body: letter });
+      this.#sent.push({ letter, kind, message, kills: new Map(), isRedriven: false });
+    }
+  }
+
+  async #deliver(random: SeededRandom, restMs: number): Promise<void> {
+    const of = queueOfStage(this.#calm.plan, 0)!;
+    while (!this.#isOver) {
+      await pause(this.#world, random.skewed(restMs));
+      const given = this.#queue.receive({ max: random.between(1, 10) });
+      if (given.length === 0) continue;
+      if (given.some(({ message }) => message.receives > 1)) this.#happened.count('received again');
+      const parts = splitByLane(
+        given.map(({ message }) => message),
+        of,
+      );
+      if (parts.length > 1) this.#happened.count('event of several lanes');
+      this.#answer(given, parts, await this.#fleet.event(parts), random);
+    }
+  }
+
+  /** One answer to the whole event: when a part has none, nothing is deleted. */
+  #answer(
+    given: readonly QueueDelivered[],
+    parts: readonly Invocation[],
+    answers: readonly (Answer | undefined)[],
+    random: SeededRandom,
+  ): void {
+    if (answers.length < parts.length || answers.includes(undefined)) return;
+    if (answers.some((answer) => answer?.kind === 'partial')) this.#happened.count('part of the messages settled');
+    const settled = new Set(parts.flatMap((part, i) => settledIn(part, answers[i]!)));
+    const receipts = given.filter(({ message }) => settled.has(message.id)).map(({ receipt }) => receipt);
+    const left = given.filter(({ message }) => !settled.has(message.id)).map(({ receipt }) => receipt);
+    this.#world.alarm(random.skewed(5) - 1, () => {
+      if (this.#chaos.happens(0.02)) return;
+      this.#queue.settle(receipts);
+      if (random.chance(0.5)) this.#queue.release({ receipts: left, delayMs: random.skewed(40) });
+    });
+  }
+
+  async #redrive(): Promise<void> {
+    const random = this.#random.fork('redriver');
+    while (!this.#isOver) {
+      await pause(this.#world, random.between(20, 200));
+      const candidates = this.#sent.filter(({ kind }) => kind !== 'kills');
+      if (candidates.length > 0 && this.#chaos.happens(0.5)) await this.#redriveOne(random.pick(candidates));
+    }
+  }
+
+  async #redriveOne(sent: Sent): Promise<Answer | undefined> {
+    sent.isRedriven = true;
+    return this.#fleet.invoke({ kind: 'redrive', subtask: this.#subtaskOf(sent), letter: this.#letterOf(sent) });
+  }
+
+  #subtaskOf({ message }: Sent): string {
+    return `0-${laneOf(message, this.#setting)}`;
+  }
+
+  /** The subtask that keeps the state of a message's key. */
+  #keeperOf(sent: Sent): string {
+    return this.#setting.order === 'fifo' ? this.#subtaskOf(sent) : '1-0';
+  }
+
+  #letterOf({ message }: Sent): string {
+    return letterId(laneRecord(message, queueOfStage(this.#calm.plan, 0)!).name);
+  }
+
+  async #wait(): Promise<void> {
+    const world = this.#world;
+    while (world.steps < this.#faultySteps && this.#failures.length === 0) await pause(world, 20);
+    world.note('the last fault is over');
+    this.#chaos.quiet();
+    Object.assign(this.#service.hooks, { leave: () => [], loose: () => false, lateDuplicate: () => undefined, visibilityMs: () => 2_000 });
+    this.#fleet.thaw();
+    do {
+      // The last zombies go on meanwhile, and the last of those who asked for something.
+      await pause(world, 4 * this.#timeoutMs);
+      while (!this.#isSettled() && this.#failures.length === 0) await pause(world, 50);
+    } while (this.#isUnquiet());
+    do {
+      await this.#redriveTheMended();
+      await pause(world, 500);
+    } while (!this.#isSettled() && this.#failures.length === 0);
+    this.#isOver = true;
+  }
+
+  /** What is parked and would not fail any more is redriven; then it must have its effect. */
+  async #redriveTheMended(): Promise<void> {
+    const letters = await listLetters(createServices(this.#calm.options));
+    const parked = new Set(letters.map(({ id }) => id));
+    for (const sent of this.#sent) {
+      if (sent.kind !== 'fine' && sent.kind !== 'buggy') continue;
+      if (!parked.has(this.#letterOf(sent))) continue;
+      for (let tries = 0; tries < 20; tries++) if ((await this.#redriveOne(sent))?.kind === 'done') break;
+      this.#happened.count('redriven');
+    }
+  }
+
+  /** Something that was asked for when faults were still about is only now under way. */
+  #isUnquiet(): boolean {
+    const { generation, status } = this.#watch.item!;
+    const isNew = generation !== this.#generation || status !== 'running';
+    this.#generation = generation;
+    return isNew && this.#failures.length === 0;
+  }
+
+  #isSettled(): boolean {
+    const item = this.#watch.item!;
+    if (this.#sent.length < this.#messagesMax || this.#queue.unsettled.length > 0) return false;
+    if (item.status !== 'running' || item.restoring !== undefined) return false;
+    const { replay } = { replay: item.owners.map(({ subtask }) => this.#watch.head(subtask)?.lane?.replay) };
+    if (replay.some((one) => one !== undefined && one.taken < one.count)) return false;
+    return this.#service.exchange.queued().length === 0;
+  }
+
+  // What the world is made of
+
+  #run(process: SimulatedProcess, letter: Letter): void {
+    const sent = this.#sent[letter.id]!;
+    this.#world.note(`  ${process.name} runs ${letter.id} (${sent.kind})`);
+    if (sent.kind === 'throws' || (sent.kind === 'buggy' && this.#world.steps < this.#fixedAtStep)) throw new Error(`no to ${letter.id}`);
+    if (sent.kind !== 'kills') return;
+    const generation = this.#watch.item!.generation;
+    sent.kills.set(generation, (sent.kills.get(generation) ?? 0) + 1);
+    this.#happened.count('a message kills');
+    this.#chaos.kill(process, this.#world);
+    throw new Error('the process is dead');
+  }
+
+  #plan(run: (letter: Letter) => void): Plan {
+    return compile(describe(laneJob(this.#setting, run), new ParamValues(new Map()), {}), { keepsPartitions: true });
+  }
+
+  #options(process: SimulatedProcess): Omit<EnvironmentOptions, 'plan' | 'ports'> {
+    return {
+      clock: process.ports.clock,
+      random: process.ports.random,
+      files: process.ports.files,
+      report: () => {},
+      print: () => {},
+      limits: {
+        flushBelowSlots: this.#flushBelowSlots,
+        inlineBytesMax: 200_000,
+        attemptsMax,
+        positionMarginMs: 30 * this.#timeoutMs,
+      },
+    };
+  }
+
+  #environment(process: SimulatedProcess): UnderTest {
+    const plan = this.#plan((letter) => this.#run(process, letter));
+    const environment = createEnvironment({ ...this.#options(process), plan, ports: this.#ports(process) });
+    void process.becomes('dead').then(() => this.#blame.ended(process.name));
+    return {
+      invoke: async (invocation, o) => {
+        const { name } = process;
+        this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
+        if (invocation.kind === 'queue') this.#world.note(`  with ${invocation.messages.map(told).join(' ')}`);
+        try {
+          const answer = await environment.invoke(invocation, o);
+          if (answer.kind === 'partial' && answer.settled !== undefined) this.#world.note(`  settled ${answer.settled.join(' ')}`);
+          return answer;
+        } finally {
+          this.#busy.set(name, this.#busy.get(name)! - 1);
+          if (this.#busy.get(name) === 0) this.#blame.ended(name);
+        }
+      },
+    };
+  }
+
+  #ports(process: SimulatedProcess): InvocationPorts {
+    return fakePorts(this.#service, (method, place, effect) =>
+      process.call(method, place, () => {
+        const result = effect();
+        if (place.startsWith('marker/')) this.#meetMarker(process, method, place, result);
+        return result;
+      }),
+    );
+  }
+
+  #meetMarker(process: SimulatedProcess, method: string, name: string, result: unknown): void {
+    const isBusy = process.state !== 'dead' && (this.#busy.get(process.name) ?? 0) > 0;
+    if (method === 'items.put' && (result as { readonly kind: string }).kind === 'stored') {
+      this.#happened.count('marker written');
+      this.#blame.marked(process.name, name, this.#service.items.get(name)!.bytes, isBusy);
+    }
+    if (method === 'items.remove' && result === 'removed') this.#blame.unmarked(process.name);
+  }
+
+  #meetEntry({ head, body }: Entry): void {
+    if (head.lane?.replay !== undefined && head.kind === 'init') this.#happened.count('kept input to replay', head.lane.replay.count);
+    for (const { address, value } of body.delta.writes) {
+      if (address.operator === '#positions' && value === undefined) this.#happened.count('position forgotten');
+      if (address.operator !== lettersAddress('').operator || value === undefined) continue;
+      const letter = decodeLetter(value);
+      const sent = this.#sent[(letter.batch.values[0] as Letter).id]!;
+      if (head.kind === 'init') continue; // carried over by a restore
+      const isDeath = letter.error.code === 'RECORD_KILLS';
+      this.#happened.count(sent.kind === 'kills' ? 'killer parked' : isDeath ? 'parked by bad luck' : 'thrower parked');
+      const deaths = this.#blame.deaths.get(letter.record) ?? 0;
+      if (isDeath && sent.kind !== 'kills' && deaths < attemptsMax)
+        this.#fail(`message ${sent.letter.id} (${sent.kind}) is parked after ${deaths} deaths`);
+    }
+  }
+
+  #turnKnobs(): void {
+    const random = this.#random.fork('service');
+    const left = random.pick([0, 0.02, 0.1]);
+    const long = random.pick([400, 2_000]);
+    const happens = (p: number): boolean => !this.#chaos.isQuiet && random.chance(p);
+    Object.assign(this.#service.hooks, {
+      now: () => this.#world.now,
+      pageBytes: random.pick([200, 1_000, 1_048_576]),
+      leave: (count: number) => Array.from({ length: count }, (_, i) => i).filter(() => happens(left)),
+      groups: (names: readonly string[]) => random.shuffled(names),
+      handOut: (max: number) => random.between(1, max),
+      visibilityMs: () => (happens(0.2) ? random.skewed(200) : long),
+      dedupMs: random.pick([50, 1_000, 300_000]),
+    });
+  }
+
+  #queueHooks(): NonNullable<ConstructorParameters<typeof FakeQueue>[0]['hooks']> {
+    const random = this.#random.fork('queue');
+    const impatient = random.pick([0, 0.1, 0.4]);
+    const long = this.#timeoutMs * random.pick([1, 3]);
+    const happens = (p: number): boolean => !this.#chaos.isQuiet && random.chance(p);
+    return {
+      now: () => this.#world.now,
+      visibilityMs: () => (happens(impatient) ? random.skewed(this.#timeoutMs) : long),
+      order: (names) => random.shuffled(names),
+      handOut: (max) => random.between(1, max),
+      duplicate: (count) => (count > 0 && happens(0.05) ? random.below(count) : undefined),
+      staleReceiptWorks: () => random.chance(0.5),
+      lost: ({ id }) => {
+        this.#lost.add(id);
+        this.#happened.count('dropped by the queue');
+      },
+    };
+  }
+
+  // The end
+
+  async #judge(): Promise<void> {
+    if (this.#failures.length > 0) return;
+    const services = createServices(this.#calm.options);
+    const parked = new Set((await listLetters(services)).map(({ id }) => id));
+    const lists = new Map<string, readonly number[]>();
+    for (const sent of this.#sent) {
+      const key = keyOf(sent.letter, this.#setting.order);
+      if (!lists.has(key)) lists.set(key, await seenBy(services, this.#keeperOf(sent), key));
+      this.#judgeOne(sent, lists.get(key)!, parked.has(this.#letterOf(sent)));
+    }
+    if (this.#setting.order === 'fifo') this.#judgeOrder(lists);
+  }
+
+  #judgeOne(sent: Sent, list: readonly number[], isParked: boolean): void {
+    const { letter, kind, message, kills } = sent;
+    const times = list.filter((id) => id === letter.id).length;
+    const what = `message ${letter.id} (${kind}, group ${letter.group})`;
+    const isLost = this.#lost.has(message.id) && times === 0 && !isParked;
+    if (times + (isParked ? 1 : 0) !== 1 && !isLost) this.#fail(`I7: ${what} has ${times} effects and is ${isParked ? '' : 'not '}parked`);
+    if ((kind === 'throws' || kind === 'kills') !== isParked && !isLost)
+      this.#fail(`${what} is ${isParked ? '' : 'not '}parked at the end`);
+    for (const times of kills.values()) if (times > killsMax) this.#fail(`${what} has killed ${times} times in one generation`);
+  }
+
+  #judgeOrder(lists: ReadonlyMap<string, readonly number[]>): void {
+    for (const [group, list] of lists) {
+      const order = list.filter((id) => !this.#sent[id]!.isRedriven);
+      if (order.join() !== order.toSorted((a, b) => a - b).join()) this.#fail(`order within ${group}: ${list.join(' ')}`);
+    }
+  }
+
+  #fail(what: string): void {
+    if (this.#failures.length < 20) this.#failures.push(`step ${this.#world.steps}: ${what}`);
+    this.#world.note(`FAILS: ${what}`);
+  }
+
+  /** Errors of services that were made to fail are part of the game; anything else is a defect. */
+  #meetError(error: unknown, what: string): void {
+    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const isPassing = isSluiceError(error) && ['try-again', 'retry-invocation', 'recover-subtask'].includes(error.next);
+    if (isPassing || (error instanceof Error && /^no answer from |^nobody answered /.test(error.message))) return;
+    this.#fail(`${what} failed: ${text}`);
+  }
+
+  #tellState(): string {
+    const item = this.#watch.item!;
+    const lanes = item.owners.map(({ subtask }) => {
+      const head = this.#watch.head(subtask);
+      const { replay, kept } = head?.lane ?? {};
+      return `${subtask} ${head?.kind} ${head?.n}, kept ${kept}, replayed ${replay?.taken ?? 0} of ${replay?.count ?? 0}`;
+    });
+    return `${item.status}, generation ${item.generation}; ${lanes.join('; ')}; left: ${this.#queue.unsettled.map(({ id, receives }) => `${id}×${receives}`).join(' ')}`;
+  }
+}
+
+function settledIn(part: Invocation, answer: Answer): readonly string[] {
+  if (part.kind !== 'queue') return [];
+  if (answer.kind === 'done') return part.messages.map(({ id }) => id);
+  return answer.kind === 'partial' ? (answer.settled ?? []) : [];
+}
+
+function told({ body, id, receives }: QueueMessage): string {
+  return `${(body as Letter).id}(${id}×${receives})`;
+}
+
+async function seenBy(services: UnitServices, subtask: string, key: string): Promise<readonly number[]> {
+  const { state, stage } = await lookAt(services, subtask);
+  const spec = stage.operators.find(({ uid }) => uid === effects.operator)!.node.operator;
+  const shape = spec.kind === 'keyedProcess' ? spec.state : {};
+  for (;;) {
+    const backend = state.createKeyedState({ shape, operator: effects.operator, maxParallelism: stage.maxParallelism, hasTimers: false });
+    state.beginUnit();
+    try {
+      backend.selectKey(key);
+      const seen = (backend.handles[effects.state] as { value(): readonly number[] | undefined }).value();
+      if (!state.isSuspended) return seen ?? [];
+    } catch (error) {
+      if (!state.isSuspended) throw error;
+    } finally {
+      state.abandonUnit();
+    }
+    await state.loadMissing();
+  }
+}
