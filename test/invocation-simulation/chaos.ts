@@ -44,6 +44,8 @@ export class Chaos implements Faults {
   readonly #counts: Counts;
   /** After this an event is given up, ms. */
   readonly #timeoutMs: number;
+  /** For a while nothing goes wrong. */
+  isHushed = false;
   #isQuiet = false;
   /** Told when a process freezes, before anything else happens. */
   onFrozen: ((process: SimulatedProcess) => void) | undefined;
@@ -74,11 +76,11 @@ export class Chaos implements Faults {
 
   /** True with this probability while things go wrong. */
   happens(probability: number): boolean {
-    return !this.#isQuiet && this.#random.chance(probability);
+    return !this.#isQuiet && !this.isHushed && this.#random.chance(probability);
   }
 
   strike(call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined {
-    if (this.#isQuiet) return undefined;
+    if (this.#isQuiet || this.isHushed) return undefined;
     const fault = this.#decide === undefined ? this.#drawn(call) : this.#decide(call);
     if (fault === undefined) return undefined;
     if (fault !== 'slow call' || !call.isLate) this.#counts.count(fault);
@@ -87,8 +89,10 @@ export class Chaos implements Faults {
 
   #drawn(call: Call): CallFault | undefined {
     let left = this.#random.bits() / 2 ** 32;
+    // Few calls go to targets, and what comes late there matters most.
+    const times = call.method.startsWith('target.') ? 6 : 1;
     for (const fault of callFaults) {
-      left -= this.#rates[fault];
+      left -= this.#rates[fault] * times;
       if (left < 0) return this.canHit(fault, call) ? fault : undefined;
     }
     return undefined;

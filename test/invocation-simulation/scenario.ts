@@ -50,6 +50,8 @@ export interface ScenarioOptions {
   readonly keepTrace?: boolean;
 }
 
+/** Longer than what nobody outlives, whatever the clocks say. */
+const dayMs = 30 * 3_600_000;
 /** Steps within which everything must come to its end after the last fault. */
 const boundedSteps = 60_000;
 
@@ -79,6 +81,8 @@ class Scenario {
   readonly #haste: ReadonlyMap<string, number>;
   readonly #timeoutMs: number;
   readonly #flushBelowSlots: number;
+  /** When a day passes. */
+  #dayAtStep: number;
   #rewinds = 0;
   #isOver = false;
   #ending = 'stuck';
@@ -90,8 +94,9 @@ class Scenario {
     this.#random = random;
     this.#rates = drawRates(random);
     this.#timeoutMs = random.pick([200, 600, 2_000]);
+    this.#dayAtStep = random.chance(0.12) ? random.between(100, 700) : Number.POSITIVE_INFINITY;
     this.#flushBelowSlots = random.pick([0, 1, 3, 64]);
-    this.#faultySteps = random.pick([800, 1_400, 2_200]);
+    this.#faultySteps = random.pick([700, 1_200, 1_800, 4_000]);
     this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
     this.#world = new World({
       seed,
@@ -161,6 +166,7 @@ class Scenario {
       random,
       fleet: this.#fleet,
       mayRewind: setting.mayRewind,
+      pulseMsMax: 3 * this.#timeoutMs,
       rates: {
         restMs: random.pick([30, 80, 200]),
         noPulseForLong: random.pick([0, 0, 0.02]),
@@ -275,13 +281,31 @@ class Scenario {
   /** Faults for a number of steps, then none; then the end. */
   async #wait(): Promise<void> {
     const world = this.#world;
-    while (world.steps < this.#faultySteps && this.#auditors.failures.length === 0) await pause(world, 20);
+    while (world.steps < this.#faultySteps && this.#auditors.failures.length === 0) {
+      await pause(world, 20);
+      this.#service.table.expire();
+      if (world.steps > this.#dayAtStep) await this.#passDay();
+    }
     world.note('the last fault is over');
     this.#calm();
     while (!this.#hasEverything() && this.#auditors.failures.length === 0) await pause(world, 50);
     this.#isOver = true;
     // Nobody is asked for anything any more; what was left behind goes on, and what is late comes.
     await pause(world, 5 * this.#timeoutMs);
+  }
+
+  /** Nothing that was under way lives to see the next day; what is still on its way arrives before. */
+  async #passDay(): Promise<void> {
+    const world = this.#world;
+    this.#dayAtStep = Number.POSITIVE_INFINITY;
+    this.#counts.count('a day passes');
+    this.#chaos.isHushed = true;
+    await pause(world, 5 * this.#timeoutMs);
+    for (const process of world.processes) process.lose();
+    world.now += dayMs;
+    world.note('a day passes');
+    this.#service.table.expire();
+    this.#chaos.isHushed = false;
   }
 
   #calm(): void {
