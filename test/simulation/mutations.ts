@@ -1,7 +1,7 @@
 // Are the simulations hard enough? Each mutation takes one rule out of a copy of the product; the simulation of the copy must fail within a range of
 // seeds. A mutation whose text is not found exactly once fails loudly: then the product has changed and the mutation has to follow.
 //   npm run sim:mutations                     all of them, of both runtimes; each begins with the seed that caught it last
-//   npm run sim:mutations -- --only NAME      one; `--of embedded` or `--of invocations`; `--workers N` at once
+//   npm run sim:mutations -- --only NAME      one; `--of embedded`, `invocations` or `lanes`; `--workers N` at once
 //   npm run sim:mutations -- --scan           from seed 1 on, and writes down what catches; `--seeds K` at most
 // The seeds that caught lie in mutation-seeds.json beside each list. They are hints: a seed that has come to mean another world is looked for anew.
 
@@ -10,6 +10,7 @@ import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writ
 import { availableParallelism, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { mutations as ofLanes } from '../invocation-simulation/lanes/mutation-list.ts';
 import { mutations as ofInvocations } from '../invocation-simulation/mutation-list.ts';
 import type { Mutation } from './mutation.ts';
 import { mutations as ofEmbedded } from './mutation-list.ts';
@@ -35,6 +36,7 @@ interface Simulation {
 const simulations: readonly Simulation[] = [
   { of: 'embedded', script: 'test/simulation/sim.ts', seeds: 3_000, mutations: ofEmbedded },
   { of: 'invocations', script: 'test/invocation-simulation/sim.ts', seeds: 2_000, mutations: ofInvocations },
+  { of: 'lanes', script: 'test/invocation-simulation/lanes/sim.ts', seeds: 2_000, mutations: ofLanes },
 ];
 
 const root = join(import.meta.dirname, '../..');
