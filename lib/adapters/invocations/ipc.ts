@@ -4,6 +4,7 @@
 import { describeError, isSluiceError, type Next, SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { Answer, Invocation } from '../../invocation/invocation.ts';
+import type { PrintPlace } from '../../invocation/unit/services.ts';
 import type { GlobalSettings } from '../embedded/run-types.ts';
 
 /** Everything a worker needs to be an environment of the job. */
@@ -42,6 +43,9 @@ export interface ToldError {
   readonly details: Readonly<Record<string, unknown>>;
 }
 
+/** @param index  of the line among those of one sink in one entry */
+export type LinePlace = PrintPlace & { readonly index: number };
+
 export type FromWorker =
   | { readonly kind: 'ready' }
   /** The job cannot be loaded or opened: another worker would say the same. */
@@ -50,7 +54,7 @@ export type FromWorker =
   | { readonly kind: 'failed'; readonly id: number; readonly error: ToldError; readonly counts: Counts }
   /** @param results  encoded, by name; those that this worker does not know are left out */
   | { readonly kind: 'accumulated'; readonly id: number; readonly results: readonly (readonly [name: string, result: Uint8Array])[] }
-  | { readonly kind: 'print'; readonly line: string }
+  | { readonly kind: 'print'; readonly line: string; readonly place: LinePlace | undefined }
   | { readonly kind: 'notice'; readonly message: string };
 
 /** @throws SluiceError `VALUE_NOT_ENCODABLE` for a record that cannot be handed to another process */

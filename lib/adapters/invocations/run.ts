@@ -35,6 +35,7 @@ import { type LoggedPlan, loggedPlan, sourcesOf } from './logged-plan.ts';
 import { MappingProgress } from './mapping-progress.ts';
 import { type Ownership, takeOwnership } from './ownership.ts';
 import { planOf } from './plan-of.ts';
+import { PrintedLines } from './printed-lines.ts';
 import { runPulses, takesInput } from './pulse-loop.ts';
 import type { InvocationsRequest } from './run-request.ts';
 import { sourceContextOf, startJob, tidySinks } from './start-job.ts';
@@ -87,6 +88,7 @@ class InvocationsRun {
   readonly #logged: LoggedPlan;
   readonly #tally: Tally;
   readonly #sourceContext: (uid: string) => SourceContext;
+  readonly #printed = new PrintedLines();
   readonly #gate = new Gate();
   readonly #pulseBell = new Bell(clock);
   readonly #exchangeBell = new Bell(clock);
@@ -152,7 +154,9 @@ class InvocationsRun {
       random,
       start: (events) => startWorker(request.worker, start, events),
       counted: (counts) => this.#tally.count(counts),
-      print: request.print,
+      print: (line, place) => {
+        if (this.#printed.isNews(place)) request.print(line);
+      },
       notice: this.#notice,
       failed: (error) => void this.#fail(error),
     });

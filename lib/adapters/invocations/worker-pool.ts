@@ -8,7 +8,7 @@
 import { SluiceError } from '../../core/errors.ts';
 import type { Clock, Random } from '../../core/ports.ts';
 import type { Answer, Invocation } from '../../invocation/invocation.ts';
-import { type AccumulatorValues, type Counts, encodeInvocation, errorOf, type FromWorker, type ToWorker } from './ipc.ts';
+import { type AccumulatorValues, type Counts, encodeInvocation, errorOf, type FromWorker, type LinePlace, type ToWorker } from './ipc.ts';
 
 /** A worker as the pool sees it; worker-process.ts makes real ones. */
 export interface WorkerHandle {
@@ -31,7 +31,7 @@ export interface PoolOptions {
   /** Starts a worker; it says `ready` or `unusable`. */
   readonly start: (events: WorkerEvents) => WorkerHandle;
   readonly counted: (counts: Counts) => void;
-  readonly print: (line: string) => void;
+  readonly print: (line: string, place: LinePlace | undefined) => void;
   readonly notice: (message: string) => void;
   /** W3, or workers that die before they are ready. */
   readonly failed: (error: unknown) => void;
@@ -168,7 +168,7 @@ export class WorkerPool {
         this.#failForGood(errorOf(message.error));
         return;
       case 'print':
-        this.#o.print(message.line);
+        this.#o.print(message.line, message.place);
         return;
       case 'notice':
         this.#o.notice(message.message);

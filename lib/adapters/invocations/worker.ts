@@ -6,11 +6,12 @@ import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { createEnvironment } from '../../invocation/unit/create-environment.ts';
 import type { Environment } from '../../invocation/unit/environment.ts';
+import type { Printer, PrintPlace } from '../../invocation/unit/services.ts';
 import { nodeByteStreams } from '../embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../embedded/node-file-system.ts';
 import { systemClock, systemRandom } from '../embedded/system-clock.ts';
 import { openSqlitePorts } from '../sqlite/sqlite-ports.ts';
-import { decodeInvocation, type FromWorker, type ToWorker, toldError, type WorkerStart } from './ipc.ts';
+import { decodeInvocation, type FromWorker, type LinePlace, type ToWorker, toldError, type WorkerStart } from './ipc.ts';
 import { loggedPlan } from './logged-plan.ts';
 import { planOf } from './plan-of.ts';
 import { WorkLog } from './work-log.ts';
@@ -37,7 +38,7 @@ export function serveInvocations(o: WorkerOptions): void {
     try {
       environment = await openEnvironment(o, start, {
         log,
-        print: (line) => say({ kind: 'print', line }),
+        print: (line, place) => say({ kind: 'print', line, place }),
         report: (message) => say({ kind: 'notice', message }),
       });
       say({ kind: 'ready' });
@@ -72,7 +73,7 @@ export function serveInvocations(o: WorkerOptions): void {
 
 export interface WorkerVoice {
   readonly log: WorkLog;
-  readonly print: (line: string) => void;
+  readonly print: (line: string, place?: LinePlace) => void;
   readonly report: (line: string) => void;
 }
 
@@ -83,7 +84,22 @@ async function openEnvironment(o: WorkerOptions, start: WorkerStart, voice: Work
   const ports = openSqlitePorts({ path: start.database, job: plan.job, clock: systemClock });
   const logged = loggedPlan(plan, { objects: ports.objects, clock: systemClock });
   const machine = { clock: systemClock, random: systemRandom, files: nodeFileSystem, streams: nodeByteStreams };
-  return createEnvironment({ ...machine, plan: logged.plan, ports, observer: voice.log, print: voice.print, report: voice.report });
+  return createEnvironment({
+    ...machine,
+    plan: logged.plan,
+    ports,
+    observer: voice.log,
+    printerOf: printerOf(voice),
+    print: voice.print,
+    report: voice.report,
+  });
+}
+
+function printerOf(voice: WorkerVoice): (place: PrintPlace) => Printer {
+  return (place) => {
+    let index = 0;
+    return (line) => voice.print(line, { ...place, index: index++ });
+  };
 }
 
 function builtDifferently(plan: Plan): SluiceError {

@@ -37,6 +37,7 @@ export interface EnvironmentOptions {
   /** Where a replay reads, for sources whose input was kept because it cannot be read again. By default, the source itself. */
   readonly openSplit?: UnitServices['openSplit'];
   readonly observer?: UnitObserver | undefined;
+  readonly printerOf?: UnitServices['printerOf'];
 }
 
 /** Tries of a record that fails, before it becomes a dead letter. */
@@ -96,6 +97,7 @@ export function createServices(o: EnvironmentOptions): UnitServices {
     openSplit: o.openSplit ?? openAtSource,
     sourceContext,
     observer: o.observer,
+    printerOf: o.printerOf,
   };
 }
 

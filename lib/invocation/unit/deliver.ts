@@ -14,7 +14,7 @@ import type { OutgoingMessage } from '../ports.ts';
 import { decodeRows } from '../rows-codec.ts';
 import { prepareTransaction } from '../sinks/prepare-transaction.ts';
 import { writeImmediate } from '../sinks/write-immediate.ts';
-import type { UnitServices } from './services.ts';
+import type { Printer, UnitServices } from './services.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
 export async function deliver(warm: WarmSubtask, services: UnitServices): Promise<void> {
@@ -51,11 +51,14 @@ async function writeRows(warm: WarmSubtask, services: UnitServices): Promise<voi
   const { stage, owner } = warm;
   const { head, body } = warm.newest;
   const tag = { generation: head.generation, n: head.n };
+  const printers = new Map<string, Printer>();
   for (const { sink: uid, bytes } of body.rows) {
     const operator = stage.operators.find((o) => o.uid === uid);
     if (operator === undefined) continue;
-    const context = services.sinkContext(operator, owner, stage, warm.ring.generation);
-    await writeImmediate({ sink: newSink(operator), rows: decodeRows(bytes), context, tag });
+    const own = services.sinkContext(operator, owner, stage, warm.ring.generation);
+    const print = printers.get(uid) ?? services.printerOf?.({ sink: uid, subtask: head.subtask, ...tag }) ?? own.print;
+    printers.set(uid, print);
+    await writeImmediate({ sink: newSink(operator), rows: decodeRows(bytes), context: { ...own, print }, tag });
   }
 }
 

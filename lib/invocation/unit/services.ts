@@ -34,6 +34,18 @@ export interface UnitObserver {
   opened(host: OperatorHost, metrics: SubtaskMetrics): void;
   /** @param rows  that the unit handed to sinks */
   committed(rows: number): void;
+  /** Messages of a queue that may have had their effect before: they are older than what is remembered. They have it now. */
+  beyondHorizon?(messages: number): void;
+}
+
+/** Prints the rows of one sink in one entry, in order: whoever delivers the entry again begins with the same line. */
+export type Printer = (line: string) => void;
+
+export interface PrintPlace {
+  readonly sink: string;
+  readonly subtask: string;
+  readonly generation: number;
+  readonly n: number;
 }
 
 export interface BaseRequest {
@@ -67,4 +79,6 @@ export interface UnitServices {
   }) => SplitReader<unknown>;
   readonly sourceContext: (uid: string) => SourceContext;
   readonly observer?: UnitObserver | undefined;
+  /** Where lines of output can be told from those of a second delivery. By default `print` of the sink's context is used. */
+  readonly printerOf?: ((place: PrintPlace) => Printer) | undefined;
 }
