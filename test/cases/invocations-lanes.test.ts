@@ -84,11 +84,13 @@ describe.each(['fifo', 'standard'] as const)('a %s queue', (order) => {
     expect([...(await giveBack()).values()]).toEqual([{ kind: 'done' }]);
     while (await w.world.drain());
     expect(w.runs.size).toBe(0);
+    expect(w.beyondHorizon).toBe(0);
     w.world.now += 3 * 24 * 3_600 * second;
     for (let pulses = 0; pulses < 5; pulses++) await w.world.pulse();
     await giveBack();
     while (await w.world.drain());
     expect(w.runs.get(1)).toBe(1);
+    expect(w.beyondHorizon).toBe(1);
   });
 });
 

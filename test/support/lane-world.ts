@@ -58,6 +58,8 @@ export class LaneWorld {
   readonly lost: QueueMessage[] = [];
   /** Times that each parcel was run. */
   readonly runs = new Map<number, number>();
+  /** Messages that were older than what is remembered. */
+  beyondHorizon = 0;
   temper: Temper;
   readonly #o: LaneWorldOptions;
   #die: (() => void) | undefined;
@@ -92,6 +94,14 @@ export class LaneWorld {
       hooks: { now: () => this.world.now, visibilityMs: () => 30 * second, lost: (message) => void this.lost.push(message) },
     });
   }
+
+  readonly #observer = {
+    opened: () => undefined,
+    committed: () => undefined,
+    beyondHorizon: (messages: number) => {
+      this.beyondHorizon += messages;
+    },
+  };
 
   #run(parcel: Parcel): void {
     this.runs.set(parcel.id, (this.runs.get(parcel.id) ?? 0) + 1);
@@ -190,7 +200,7 @@ export class LaneWorld {
     const { plan, ports, clock, random } = this.world;
     const files = undefined as unknown as EnvironmentOptions['files'];
     const limits = this.#o.limits === undefined ? {} : { limits: this.#o.limits };
-    return { plan, ports, clock, random, files, report: () => undefined, print: () => undefined, ...limits };
+    return { plan, ports, clock, random, files, report: () => undefined, print: () => undefined, observer: this.#observer, ...limits };
   }
 }
 

@@ -13,7 +13,7 @@ import { isKeptDue } from '../lane/kept-input.ts';
 import type { LaneMemory } from '../lane/lane-memory.ts';
 import { type LaneQueue, type LaneRecord, laneOf, laneRecord, queueOfStage } from '../lane/queues.ts';
 import { appendTriesMax } from '../limits.ts';
-import { byGroup } from '../poison/lane.ts';
+import { byGroup, mayForget } from '../poison/lane.ts';
 import { makeRoom } from './commit.ts';
 import { type Failures, failuresOf, tryRun } from './failing-run.ts';
 import { Guard } from './guard.ts';
@@ -28,6 +28,7 @@ export async function takeQueue(session: Session, { subtask, messages }: QueueEv
   const of = queueOfSubtask(session.services, subtask);
   if (of === undefined || messages.some((message) => `${of.stage}-${laneOf(message, of.queue)}` !== subtask)) return refuse('not-an-owner');
   const records = once(messages.map((message) => laneRecord(message, of)));
+  countOld(session, messages, of);
   const settled = new Set<string>();
   let why: Refusal | undefined;
   for (const part of partsOf(records)) {
@@ -36,6 +37,13 @@ export async function takeQueue(session: Session, { subtask, messages }: QueueEv
     else why = (await takePart(session, part, settled)) ?? why;
   }
   return answerTo(messages, settled, why);
+}
+
+/** Nobody knows any more whether such a message was settled. No queue hands one out; somebody else may, who kept it. */
+function countOld({ services }: Session, messages: QueueEvent['messages'], { queue }: LaneQueue): void {
+  const facts = { nowMs: services.clock.now(), retentionMs: queue.retentionMs, marginMs: services.limits.positionMarginMs };
+  const old = messages.filter(({ sentMs }) => mayForget(sentMs, facts));
+  if (old.length > 0) services.observer?.beyondHorizon?.(old.length);
 }
 
 /** A queue without order may hand out a message twice in one event. */
