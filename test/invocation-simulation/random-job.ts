@@ -53,6 +53,8 @@ interface Stream {
   readonly parallelism: number;
   readonly rows: number;
   readonly hops: number;
+  /** Each shard of its source is a subtask of its own. */
+  readonly isSharded?: boolean;
   /** A keyed operator lies before it in its stage. */
   readonly isKeyed?: boolean;
   /** Right behind a source that evolves: the key that it is partitioned by. */
@@ -196,7 +198,7 @@ class Draw {
     const parallelism = random.between(1, 3);
     const input = this.#add({ kind: 'source', source }, [], parallelism);
     const known = { isOrdered: true, isTimed: hasWatermarks, isIdentified: true, parallelism, rows: count, hops: 0, origins: [input.node] };
-    const stream: Stream = { input, ...known, partitionedBy };
+    const stream: Stream = { input, ...known, partitionedBy, isSharded: true };
     if (random.chance(0.75)) return this.#keyed(stream);
     return this.#isGuarded ? this.#chain(stream, { kind: 'map', add: 0, mayThrow: true }) : stream;
   }
@@ -229,12 +231,15 @@ class Draw {
   #union(a: Stream, b: Stream): Stream {
     const input = this.#add({ kind: 'union' }, [a.input, b.input], a.parallelism);
     const isIdentified = a.isIdentified && b.isIdentified;
+    const isOrdered = a.parallelism === 1 || !(a.isSharded === true || b.isSharded === true);
     return {
       ...a,
       partitionedBy: undefined,
+      isSharded: false,
       input,
-      // Two ways from one source may overtake each other, and so do records that are dealt out.
-      isOrdered: a.isOrdered && b.isOrdered && a.parallelism === b.parallelism && !a.origins.some((o) => b.origins.includes(o)),
+      // Where keys do not decide, a shard and the one that follows it go different ways. Two ways from one source may overtake each other, and so do records that are dealt out.
+      isOrdered:
+        isOrdered && a.isOrdered && b.isOrdered && a.parallelism === b.parallelism && !a.origins.some((o) => b.origins.includes(o)),
       isTimed: a.isTimed && b.isTimed,
       isIdentified,
       rows: a.rows + b.rows,
@@ -260,7 +265,13 @@ class Draw {
     const random = this.#random;
     if (stream.partitionedBy !== undefined && random.chance(0.8)) return this.#keyedInPlace(stream, stream.partitionedBy);
     const key = random.pick(keyForms);
-    const to = { parallelism: random.pick([1, 2, 2, 3]), hops: stream.hops + 1, partitionedBy: undefined, isKeyed: false };
+    const to = {
+      parallelism: random.pick([1, 2, 2, 3]),
+      hops: stream.hops + 1,
+      partitionedBy: undefined,
+      isKeyed: false,
+      isSharded: false,
+    };
     const cut = (op: Op, more: Partial<Stream> = {}): Stream => ({
       ...stream,
       ...to,
