@@ -1,7 +1,7 @@
 // What is left of transactions that are decided.
 //   D1  Our copy of the rows goes when every commit of the checkpoint has been confirmed; a repeated commit then finds the decision.
-//   D2  A decision stays as long as anybody could ask for it: while a retained checkpoint lists its transaction, and for a day after, in which a
-//       process that was left behind could prepare it again.
+//   D2  A decision, and the record of what was prepared, stay as long as anybody could ask for them: while a retained checkpoint lists the
+//       transaction, and for a day after, in which a process that was left behind could put its rows or prepare it again.
 
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { PendingTransaction } from '../entry.ts';
@@ -15,7 +15,6 @@ export const settledPrefix = 'settled/';
 export async function forgetRows(run: PulseRun, transactions: readonly PendingTransaction[]): Promise<void> {
   const { objects } = run.options.ports;
   await concurrently(transactions, run.concurrency, async (t) => {
-    // The rows are first: while they are there, a commit takes them to be undecided and asks for the record of what was prepared.
     for (const name of settledObjects(t).atOnce) await objects.remove(name);
   });
 }

@@ -46,10 +46,13 @@ export function subtaskNumber(subtask: string): number {
 export interface SettledObjects {
   /** May be removed when the transaction is known to be committed or aborted. */
   readonly atOnce: readonly string[];
-  /** The decision stays as long as a process that was left behind could prepare the transaction: a day. Such a one may also have put its record again. */
+  /**
+   * Decision and record stay as long as a process that was left behind, or one that delivers a tail again, could put the rows again: a day. A commit
+   * that finds such rows has to find what was prepared of them, too, since it would prepare them once more.
+   */
   readonly afterADay: readonly string[];
 }
 
 export function settledObjects(t: PendingTransaction): SettledObjects {
-  return { atOnce: [t.rows, recordName(t)], afterADay: [recordName(t), decisionName(t)] };
+  return { atOnce: [t.rows], afterADay: [recordName(t), decisionName(t)] };
 }

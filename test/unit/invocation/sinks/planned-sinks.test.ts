@@ -68,7 +68,7 @@ describe('names', () => {
 
   test('the decision outlives rows and record by a day', () => {
     expect(settledObjects(transaction)).toEqual({
-      atOnce: ['rows/1/1-0/7', 'transaction/1/1-0/out/2'],
+      atOnce: ['rows/1/1-0/7'],
       afterADay: ['transaction/1/1-0/out/2', 'decided/1/1-0/out/2'],
     });
   });

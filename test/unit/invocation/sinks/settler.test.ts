@@ -309,6 +309,20 @@ describe('S4: rows are ours until the commit is confirmed', () => {
     expect(world.target.rows).toEqual(['a', 'b']);
   });
 
+  test('rows that whoever delivers the tail again puts back are not prepared again by the next commit', async () => {
+    const world = await createWorld();
+    const { objects } = processOf(world);
+    await deliver(world);
+    await commit(world);
+    const rows = await objects.get(transaction.rows);
+    await confirm(world);
+    await objects.putIfAbsent(transaction.rows, rows!);
+    await deliver(world);
+    await commit(world);
+    expect(world.target.calls.filter((call) => call.startsWith('prepare'))).toHaveLength(1);
+    expect(world.target.rows).toEqual(['a', 'b']);
+  });
+
   test('what a target says against a commit is passed on, and the commit is made again', async () => {
     const world = await createWorld();
     await deliver(world);
