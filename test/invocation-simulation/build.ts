@@ -15,7 +15,7 @@ import { keySelector, operatorOf, side } from '../simulation/build.ts';
 import type { Testimony } from '../simulation/functions.ts';
 import type { JobSpec, Node, Op, Row, SourceSpec } from '../simulation/spec.ts';
 import { type Arrivals, rereadableSource } from './source.ts';
-import { appendSink, contractSink, logSink, type Targets, twoPhaseSink, upsertSink } from './targets.ts';
+import { appendSink, contractSink, latestSink, logSink, type Targets, twoPhaseSink, upsertSink } from './targets.ts';
 
 export interface Surroundings {
   readonly process: SimulatedProcess;
@@ -83,6 +83,9 @@ function sink(input: DataStream<Row>, uid: string, op: Op & { kind: 'sink' }, { 
       return;
     case 'upsert':
       input.sinkTo(upsertSink(targets, uid, process), { uid });
+      return;
+    case 'latest':
+      input.sinkTo(latestSink(targets, uid, process), { uid });
       return;
     case 'append':
       input.sinkTo(appendSink(targets, uid, process), { uid });

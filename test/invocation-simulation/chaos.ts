@@ -20,7 +20,7 @@ export const callFaults = [
 ] as const;
 export type CallFault = (typeof callFaults)[number];
 
-export type Rates = Readonly<Record<CallFault, number>>;
+export type Rates = Readonly<Record<CallFault | 'outage', number>>;
 
 export function drawRates(random: SeededRandom): Rates {
   return {
@@ -32,6 +32,7 @@ export function drawRates(random: SeededRandom): Rates {
     'crash after effect': random.pick([0, 0.001, 0.004]),
     frozen: random.pick([0, 0.002, 0.006, 0.012]),
     'clock jump': random.pick([0, 0.002]),
+    outage: random.pick([0, 0.1, 0.4]),
   };
 }
 
@@ -47,6 +48,8 @@ export class Chaos implements Faults {
   /** For a while nothing goes wrong. */
   isHushed = false;
   #isQuiet = false;
+  /** Time until which the table throttles all puts. */
+  #outUntil = 0;
   /** Told when a process freezes, before anything else happens. */
   onFrozen: ((process: SimulatedProcess) => void) | undefined;
   /** Strikes instead of chance: the sweep of single faults decides by itself. */
@@ -81,7 +84,7 @@ export class Chaos implements Faults {
 
   strike(call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined {
     if (this.#isQuiet || this.isHushed) return undefined;
-    const fault = this.#decide === undefined ? this.#drawn(call) : this.#decide(call);
+    const fault = this.#decide !== undefined ? this.#decide(call) : this.#isOut(call, world) ? 'throttled' : this.#drawn(call);
     if (fault === undefined) return undefined;
     if (fault !== 'slow call' || !call.isLate) this.#counts.count(fault);
     return this.#bend(fault, call, world);
@@ -89,13 +92,24 @@ export class Chaos implements Faults {
 
   #drawn(call: Call): CallFault | undefined {
     let left = this.#random.bits() / 2 ** 32;
-    // Few calls go to targets, and what comes late there matters most.
+    // Few calls go to targets, and what comes late there matters most. People think between what they see and what they do.
     const times = call.method.startsWith('target.') ? 6 : 1;
+    const isPerson = call.process.name.startsWith('person');
     for (const fault of callFaults) {
-      left -= this.#rates[fault] * times;
+      left -= isPerson && fault === 'slow call' ? 0.2 : this.#rates[fault] * times;
       if (left < 0) return this.canHit(fault, call) ? fault : undefined;
     }
     return undefined;
+  }
+
+  /** The table takes nothing for longer than anybody waits. */
+  #isOut(call: Call, world: World): boolean {
+    if (call.method !== 'table.putMany') return false;
+    if (world.now >= this.#outUntil && this.#random.chance(this.#rates.outage)) {
+      this.#counts.count('outage');
+      this.#outUntil = world.now + this.#random.between(1_000, 4_000);
+    }
+    return world.now < this.#outUntil;
   }
 
   canHit(fault: CallFault, call: Call): boolean {

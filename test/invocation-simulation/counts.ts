@@ -8,6 +8,7 @@ export const happenings = [
   'late effect', // the caller is told that it failed, and it happens later
   'slow call',
   'left over', // a batch did a part of its work
+  'outage', // a service is throttled for longer than anybody waits
   // Faults of a process
   'crash',
   'crash after effect', // dies when an effect has happened and before it hears of it

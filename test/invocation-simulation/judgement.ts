@@ -3,7 +3,7 @@
 
 import { evaluate } from '../simulation/oracle.ts';
 import type { JobSpec, Node, Row } from '../simulation/spec.ts';
-import type { Targets } from './targets.ts';
+import { keyOfLatest, type Targets } from './targets.ts';
 
 export interface Ended {
   /** How often an older checkpoint was restored: so often each row of a transaction may have come again. */
@@ -25,14 +25,15 @@ export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generato
   for (const node of spec.nodes) {
     if (node.op.kind !== 'sink') continue;
     const { sink } = node.op;
-    const expected = sinks.get(node.uid)!;
+    const all = sinks.get(node.uid)!;
+    const expected = sink === 'latest' ? [...new Map(all.map((r) => [keyOfLatest(r), r])).values()] : all;
     const slack = delaySlack(spec, node);
     const { mode } = spec.checkpoints;
     const lossy = mode === 'AT_MOST_ONCE' && !ended.isCalm;
     const repeats = (mode === 'AT_LEAST_ONCE' && !ended.isCalm) || sink === 'append';
     const allowed: Allowed = {
       mayMiss: lossy ? Number.POSITIVE_INFINITY : slack,
-      mayRepeat: repeats ? Number.POSITIVE_INFINITY : sink === 'upsert' ? 0 : ended.rewinds,
+      mayRepeat: repeats ? Number.POSITIVE_INFINITY : sink === 'upsert' || sink === 'latest' ? 0 : ended.rewinds,
     };
     yield* compared(node.uid, expected, shownBy(sink, node.uid, targets), allowed);
   }
@@ -41,6 +42,7 @@ export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generato
 function shownBy(sink: string, uid: string, targets: Targets): readonly Row[] {
   switch (sink) {
     case 'upsert':
+    case 'latest':
       return [...(targets.upserted.get(uid)?.values() ?? [])].map(({ row }) => row);
     case 'append':
       return targets.appended.get(uid) ?? [];

@@ -387,6 +387,7 @@ class Draw {
       'contract',
       'log',
       'append',
+      ...(last.isOrdered && this.#mode === 'EXACTLY_ONCE' ? (['latest', 'latest'] as const) : []),
       ...(last.isIdentified ? (['upsert', 'upsert'] as const) : []),
     ];
     const chosen = [...new Set(random.shuffled(kinds))].slice(0, isFirst ? random.pick([1, 2, 2]) : 1);

@@ -186,6 +186,24 @@ export function upsertSink(targets: Targets, uid: string, process: SimulatedProc
   });
 }
 
+/** Each row takes the place of the one before it of its split and key. */
+export const keyOfLatest = (r: Row): string => `${r.s}|${r.k}`;
+
+/** On the contract itself, by a key of its own: who comes late with an old row must not set it back. */
+export function latestSink(targets: Targets, uid: string, process: SimulatedProcess): Sink<Row> {
+  return {
+    ...withoutWriter,
+    kind: 'latest',
+    detached: {
+      kind: 'immediate',
+      write: ({ tag }, { values, count }) => {
+        const rows = (values.slice(0, count) as Row[]).map((value) => ({ id: keyOfLatest(value), value }));
+        return process.call('target.latest', `${count} rows`, () => targets.upsert(uid, rows, tag));
+      },
+    },
+  };
+}
+
 export function appendSink(targets: Targets, uid: string, process: SimulatedProcess): Sink<Row> {
   return {
     ...withoutWriter,

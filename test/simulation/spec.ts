@@ -52,8 +52,8 @@ export type SourceSpec = {
 
 export type KeyForm = 'text' | 'tuple' | 'object' | 'number';
 export type Spread = 'rebalance' | 'shuffle' | 'rescale' | 'global' | 'broadcast' | 'custom' | 'forward';
-/** The first three under the embedded runtime; the invocation runtime writes to `two-phase` and the last three. */
-export type SinkKind = 'files' | 'two-phase' | 'contract' | 'upsert' | 'log' | 'append';
+/** The first three under the embedded runtime, all but the first under the invocation runtime. */
+export type SinkKind = 'files' | 'two-phase' | 'contract' | 'upsert' | 'latest' | 'log' | 'append';
 
 export type Op =
   | { readonly kind: 'source'; readonly source: SourceSpec }
