@@ -60,7 +60,7 @@ async function loaded(o: MomentOptions): Promise<Fleet> {
   await fleet.create();
   await fleet.run({ reserve: 4 });
   const { owners } = await fleet.item();
-  const eager = fleet.environment({ flushBelowSlots: ringSlots });
+  const eager = fleet.environment({ flushBelowSlots: ringSlots, flushKeepSlots: 0 });
   for (const { subtask } of owners) await fleet.invoke({ kind: 'tick', subtask }, eager);
   await settle(fleet, 2);
   return fleet;

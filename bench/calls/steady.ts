@@ -120,7 +120,7 @@ class WarmUnits {
 /** Moves to the table what is not there yet, to be looked at. @returns write units of it, each as far as its round of the ring has come */
 async function materialiseRest(fleet: Fleet): Promise<number> {
   const { owners, ringSlots, generation } = await fleet.item();
-  const eager = fleet.environment({ flushBelowSlots: ringSlots });
+  const eager = fleet.environment({ flushBelowSlots: ringSlots, flushKeepSlots: 0 });
   let units = 0;
   for (const { subtask } of owners) {
     const view = await readRing(fakePorts(fleet.service).changelog, { generation, subtask }, ringSlots);

@@ -27,8 +27,11 @@ export interface VersionView {
 }
 
 export type Flushed =
-  /** Everything committed so far is in the base. `snapshot`: the object that the next entries name, for backends that have one. */
-  | { readonly kind: 'flushed'; readonly snapshot: string | undefined }
+  /**
+   * `through`: every entry up to this is in the base; `undefined`: everything committed so far is. `snapshot`: the object that the next entries
+   * name, for backends that have one.
+   */
+  | { readonly kind: 'flushed'; readonly snapshot: string | undefined; readonly through: number | undefined }
   /** Something is left: `flushedThrough` stays where it is. */
   | { readonly kind: 'incomplete' };
 
@@ -61,8 +64,12 @@ export interface SubtaskState {
   /** Rows of a sink; `name` is its uid. */
   buffer(name: string): RowBuffer;
   readonly unflushed: number;
-  /** @param view  as known now. Conditional, so that a writer that lost its subtask long ago does no harm. */
-  flush(view: VersionView): Promise<Flushed>;
+  /**
+   * Conditional, so that a writer that lost its subtask long ago does no harm.
+   * @param view  as known now
+   * @param through  entries above this may stay where they are; a backend that snapshots takes them all the same
+   */
+  flush(view: VersionView, through?: number): Promise<Flushed>;
   /**
    * Everything committed as one object, for backends that snapshot; `undefined` where the table is the state. It is the base afterwards, so a
    * flush finds nothing left. Outside of units only.

@@ -1,11 +1,14 @@
 // What is committed and not yet in the base: the newest value of each address for each epoch, and the changes of timers in order.
 //   O1  Of one epoch the newest value counts; epochs are kept apart, because a restore may go back to the end of each.
 //   O2  A piece is settled only if it is what was flushed: one that was written again meanwhile stays.
+//   O3  For the entries up to some number to be in the base, it needs those pieces of which a reader may ask for a version that is that old. What
+//       was written again since, and no restore can go back to, never has to be stored.
 
 import { keyGroupOf } from '../../core/key-group.ts';
 import type { StateAddress, StateDelta, TimerChange } from '../entry.ts';
+import { mergeVersions } from '../versions.ts';
 import type { Partition } from './base.ts';
-import type { VersionTag } from './contract.ts';
+import type { VersionTag, VersionView } from './contract.ts';
 import { type NotKnown, notKnown } from './not-resident.ts';
 
 export interface TaggedValue {
@@ -120,6 +123,24 @@ export class Overlay {
     return pieces;
   }
 
+  /** What has to be in the base for every entry up to `through` to be flushed. Of the other pieces, what nobody may ask for is forgotten. */
+  due(through: number, view: VersionView): readonly UnflushedPiece[] {
+    const due: UnflushedPiece[] = [];
+    for (const partition of this.#values.values()) {
+      for (const [sub, piece] of partition) {
+        const versions = neededOf(piece.versions, view);
+        if (versions.some(({ tag }) => tag.n <= through)) due.push(piece);
+        else if (versions.length < piece.versions.length) partition.set(sub, { ...piece, versions });
+      }
+    }
+    for (const byGroup of this.#timers.values()) {
+      for (const { address, changes } of byGroup.values()) {
+        if (changes.some(({ tag }) => tag.n <= through)) due.push({ kind: 'timers', address, changes: [...changes] });
+      }
+    }
+    return due;
+  }
+
   /** The base has this piece. */
   settle(piece: UnflushedPiece): void {
     if (piece.kind === 'value') this.#settleValue(piece);
@@ -143,4 +164,11 @@ export class Overlay {
     of.changes = of.changes.slice(flushed.length);
     if (of.changes.length === 0) byGroup.delete(group);
   }
+}
+
+/** The versions that an item would keep. */
+function neededOf(versions: readonly TaggedValue[], view: VersionView): readonly TaggedValue[] {
+  const byTag = new Map(versions.map((v) => [{ ...v.tag, value: v.bytes, object: undefined }, v] as const));
+  const kept = new Set(mergeVersions([], [...byTag.keys()], view));
+  return [...byTag].flatMap(([version, tagged]) => (kept.has(version) ? [tagged] : []));
 }

@@ -139,14 +139,16 @@ class LayeredState implements SubtaskState {
     this.#newest = tag;
   }
 
-  async flush(view: VersionView): Promise<Flushed> {
+  async flush(view: VersionView, through?: number): Promise<Flushed> {
     const { base } = this.#options;
-    const pieces = this.#overlay.pieces();
-    if (pieces.length === 0 || this.#newest === undefined) return { kind: 'flushed', snapshot: base.snapshot };
+    const isPartial = through !== undefined && !base.isWholeInMemory;
+    const pieces = isPartial ? this.#overlay.due(through, view) : this.#overlay.pieces();
+    const flushed: Flushed = { kind: 'flushed', snapshot: base.snapshot, through: isPartial ? through : undefined };
+    if (pieces.length === 0 || this.#newest === undefined) return flushed;
     const stored = await base.flush(pieces, view, this.#newest);
     this.#settle(stored);
     if (stored.size < pieces.length) return { kind: 'incomplete' };
-    return { kind: 'flushed', snapshot: base.snapshot };
+    return { ...flushed, snapshot: base.snapshot };
   }
 
   async snapshotAtBarrier(name: string): Promise<string | undefined> {

@@ -24,6 +24,8 @@ export interface UnitLimits {
   readonly attemptsMax: number;
   /** Materialise when this many slots or fewer are left. */
   readonly flushBelowSlots: number;
+  /** Newest entries that a materialise may leave in the ring; absent: half of its slots. */
+  readonly flushKeepSlots?: number | undefined;
   /** See limits.ts. */
   readonly positionMarginMs: number;
 }

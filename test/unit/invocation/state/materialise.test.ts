@@ -18,7 +18,7 @@ describe('materialising into the table', () => {
     await u.state.flush(u.view);
     expect(world.taken()).toEqual({ 'table.readMany': 2, 'table.putMany': 6 });
     expect(tagsOf(world)).toEqual(names(150).map(() => '0.1.5'));
-    expect(await u.state.flush(u.view)).toEqual({ kind: 'flushed', snapshot: undefined });
+    expect(await u.state.flush(u.view)).toEqual({ kind: 'flushed', snapshot: undefined, through: undefined });
     expect(world.taken()).toEqual({});
   });
 
@@ -36,6 +36,33 @@ describe('materialising into the table', () => {
     expect(await new Unit(world.tableBase()).read('a', (s) => s.value.value())).toBe(4);
   });
 
+  test('up to an entry, it stores what was not written again since, and nothing of the others', async () => {
+    const world = new CountedWorld();
+    const u = new Unit(world.tableBase());
+    await u.unit(['often', 'once'], (s) => s.value.update('first'));
+    await u.unit(['often', 'late'], (s) => s.value.update('second'));
+    expect(await u.state.flush(u.view, 1)).toEqual({ kind: 'flushed', snapshot: undefined, through: 1 });
+    expect(tagsOf(world)).toEqual(['0.1.1']);
+    expect(u.state.unflushed).toBe(2);
+    await u.state.flush(u.view);
+    expect(tagsOf(world).sort()).toEqual(['0.1.1', '0.1.2', '0.1.2']);
+  });
+
+  test('up to an entry, it stores what a restore may go back to, although it was written again since', async () => {
+    const world = new CountedWorld();
+    const u = new Unit(world.tableBase());
+    for (let epoch = 1; epoch <= 4; epoch++) {
+      u.epoch = epoch;
+      await u.unit(['a'], (s) => s.value.update(epoch));
+    }
+    await u.state.flush({ ...u.view, points: [3] }, 2);
+    expect(tagsOf(world)).toEqual([]);
+    await u.state.flush({ ...u.view, points: [3] }, 3);
+    expect(tagsOf(world)).toEqual(['0.4.4,0.3.3']);
+    await u.unit(['b'], (s) => s.value.update('b'));
+    expect(await u.read('a', (s) => s.value.value())).toBe(4);
+  });
+
   test('a writer that slept does not undo what came after it', async () => {
     const world = new CountedWorld();
     const sleeper = new Unit(world.tableBase());
@@ -45,7 +72,7 @@ describe('materialising into the table', () => {
     other.n = 1;
     await other.unit(['a'], (s) => s.value.update('new'));
     await other.state.flush(other.view);
-    expect(await sleeper.state.flush(sleeper.view)).toEqual({ kind: 'flushed', snapshot: undefined });
+    expect(await sleeper.state.flush(sleeper.view)).toEqual({ kind: 'flushed', snapshot: undefined, through: undefined });
     expect(tagsOf(world)).toEqual(['0.1.2']);
     expect(await new Unit(world.tableBase()).read('a', (s) => s.value.value())).toBe('new');
   });

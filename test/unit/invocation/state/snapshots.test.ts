@@ -12,7 +12,7 @@ describe('state over snapshots', () => {
     });
     expect(world.taken()).toEqual({});
     const flushed = await u.state.flush(u.view);
-    expect(flushed).toEqual({ kind: 'flushed', snapshot: 'snapshot/0/1-0/1' });
+    expect(flushed).toEqual({ kind: 'flushed', snapshot: 'snapshot/0/1-0/1', through: undefined });
     expect(world.taken()).toEqual({ 'objects.putIfAbsent': 1 });
     const other = new Unit(world.snapshotBase('snapshot/0/1-0/1'));
     expect(world.taken()).toEqual({});
@@ -45,7 +45,7 @@ describe('state over snapshots', () => {
     expect(await u.state.snapshotAtBarrier('snapshot/0/1-0/9')).toBe('snapshot/0/1-0/9');
     expect(u.state.unflushed).toBe(0);
     world.taken();
-    expect(await u.state.flush(u.view)).toEqual({ kind: 'flushed', snapshot: 'snapshot/0/1-0/9' });
+    expect(await u.state.flush(u.view)).toEqual({ kind: 'flushed', snapshot: 'snapshot/0/1-0/9', through: undefined });
     expect(world.taken()).toEqual({});
     expect(await new Unit(world.snapshotBase('snapshot/0/1-0/9')).read('a', (s) => s.value.value())).toBe(1);
     expect(await new Unit(world.tableBase()).state.snapshotAtBarrier('x')).toBe(undefined);

@@ -229,7 +229,7 @@ describe.each(damages)('what is stored is $what', ({ of, says }) => {
       environments: 1,
       isPartitioned: true,
       batch: 4,
-      limits: { flushBelowSlots: 100 },
+      limits: { flushBelowSlots: 100, flushKeepSlots: 0 },
     });
     for (let i = 0; i < 2; i++) await world.feed();
     const { table } = world.service;
