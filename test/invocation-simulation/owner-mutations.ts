@@ -116,6 +116,13 @@ export const ownerMutations: readonly Mutation[] = [
   ),
   // Rules of the product's own
   one(
+    'owners: today',
+    'a change begins in the generation in which its parents were found at their ends',
+    move,
+    '  if (!mayBegin(item) || item.generation !== generation) return item;',
+    '  if (!mayBegin(item)) return item;',
+  ),
+  one(
     'owners: joint',
     'who several senders are followed by is heard when all of them have told',
     'invocation/intake.ts',

@@ -19,6 +19,8 @@ import type { PulseRun } from './pulse-run.ts';
 
 /** Subtasks that are at their ends, and those that go on in their place. */
 export interface DueChange {
+  /** In which they are: a restore takes subtasks back behind their ends. */
+  readonly generation: number;
   readonly parents: readonly string[];
   readonly children: readonly Owner[];
 }
@@ -59,8 +61,10 @@ async function dueChangeOf(run: PulseRun, stage: Stage, source: Source<unknown>)
   for (const { parents, children } of changes) {
     const owners = parents.map((id) => ownerOf(run, stage, ordinals.get(id)));
     if (owners.length === 0 || owners.some((owner) => owner === undefined)) continue;
+    const { generation } = run.item;
     if (!(await haveReachedEnds(run, of, owners as readonly Owner[]))) continue;
-    return { parents: owners.map((owner) => owner!.subtask), children: await registered(run.options.ports, stage.id, children) };
+    const heirs = await registered(run.options.ports, stage.id, children);
+    return { generation, parents: owners.map((owner) => owner!.subtask), children: heirs };
   }
   const followed = new Set(changes.flatMap(({ parents }) => parents));
   for (const owner of ended) if (!followed.has(splitOf(of, owner).id)) await endSubtask(run, owner);

@@ -81,9 +81,9 @@ function mayBegin(item: JobItem): boolean {
 }
 
 /** Pure: the item with the change under way, or the same one when it may not begin. */
-export function withMoving(item: JobItem, { parents, children }: DueChange): JobItem {
-  if (!mayBegin(item) || !parents.every((name) => item.owners.some(({ subtask }) => subtask === name))) return item;
-  const { generation } = item;
+export function withMoving(item: JobItem, { generation, parents, children }: DueChange): JobItem {
+  if (!mayBegin(item) || item.generation !== generation) return item;
+  if (!parents.every((name) => item.owners.some(({ subtask }) => subtask === name))) return item;
   const epoch = item.begun + 1;
   return { ...item, moving: { generation, parents, children, epoch }, rings: listedRings(item, generation, children) };
 }

@@ -45,7 +45,7 @@ async function atEnd(close: (source: ScriptedEvolution) => void = split): Promis
   return job;
 }
 
-const splitChange: DueChange = { parents: ['0-s0'], children: [2, 3].map((ordinal) => splitOwner(0, ordinal, {})) };
+const splitChange: DueChange = { generation: 0, parents: ['0-s0'], children: [2, 3].map((ordinal) => splitOwner(0, ordinal, {})) };
 
 const ownersOf = async (job: ScriptedJob): Promise<readonly string[]> => (await job.item()).owners.map((o) => o.subtask);
 
@@ -246,6 +246,7 @@ describe('a change of owners', () => {
     const restoring = { checkpoint: 1, generation: 1, epoch: 2, owners: [] };
     expect(withMoving({ ...item, restoring }, splitChange).moving).toBeUndefined();
     expect(withMoving({ ...item, owners: [] }, splitChange).moving).toBeUndefined();
+    expect(withMoving({ ...item, generation: 1 }, splitChange).moving).toBeUndefined(); // a restore took the parent back behind its end
     expect(withMoving({ ...item, status: 'pausing' }, splitChange).moving).toBeUndefined();
   });
 
