@@ -11,8 +11,8 @@ interface Guarded {
 }
 
 export class Blame {
-  /** By the last part of a record's name: its sequence number or its id. */
-  readonly deaths = new Map<string, number>();
+  /** By generation, and the last part of a record's name: its sequence number or its id. */
+  readonly #deaths = new Map<string, number>();
   readonly #guarded = new Map<string, Guarded>();
   /** Names of puts that were seen. */
   readonly #writers = new Set<string>();
@@ -44,9 +44,23 @@ export class Blame {
     if (guarded !== undefined && isAlone(guarded.marker)) this.#count(guarded.marker);
   }
 
-  #count({ first }: Marker): void {
-    const record = first.split('/').at(-1)!;
-    this.deaths.set(record, (this.deaths.get(record) ?? 0) + 1);
+  /** What it had marked is committed; it has not died of that any more. */
+  committed(process: string): void {
+    this.#guarded.delete(process);
+  }
+
+  isGuarded(process: string): boolean {
+    return this.#guarded.has(process);
+  }
+
+  /** Deaths of a record in one generation: a restore makes it another story. */
+  deathsOf(record: string, generation: number): number {
+    return this.#deaths.get(`${generation}/${record}`) ?? 0;
+  }
+
+  #count({ first, generation }: Marker): void {
+    const name = `${generation}/${first.split('/').at(-1)!}`;
+    this.#deaths.set(name, (this.#deaths.get(name) ?? 0) + 1);
   }
 }
 

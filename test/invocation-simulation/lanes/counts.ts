@@ -6,6 +6,8 @@ export const laneHappenings = [
   'part of the messages settled',
   'marker written',
   'a message kills',
+  'dies under its marker',
+  'dies behind its commit',
   'killer parked',
   'thrower parked',
   'parked by bad luck',

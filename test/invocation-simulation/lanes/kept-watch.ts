@@ -68,7 +68,9 @@ export class KeptWatch {
     const retained = item.completed.flatMap((c) =>
       decodeHandles(this.#service.objects.peek(c.metadata)!).map(({ head }) => decodeHead(head)),
     );
-    const open = this.#service.items.list('ack/').map(({ bytes }) => decodeHead(decodeHandle(bytes).head));
+    const isOpen = (name: string): boolean => item.open.some(({ checkpoint }) => checkpoint === Number(name.split('/')[1]));
+    const acknowledged = this.#service.items.list('ack/').filter((one) => isOpen(one.name));
+    const open = acknowledged.map(({ bytes }) => decodeHead(decodeHandle(bytes).head));
     for (const { subtask } of item.owners) {
       const lane = this.head(subtask)?.lane;
       if (lane === undefined) continue;

@@ -57,6 +57,9 @@ interface Sent {
 const attemptsMax = 3;
 const killsMax = 15;
 const boundedSteps = 60_000;
+/** In time-outs: when the platform ends an invocation that nobody waits for any more, and how much later its last request may happen. */
+const lifeOfTimeouts = 8;
+const lateOfTimeouts = 4;
 
 export async function simulate(seed: number, options: { readonly keepTrace?: boolean } = {}): Promise<Outcome> {
   const scenario = new Scenario(seed, options.keepTrace === true);
@@ -83,6 +86,8 @@ class Scenario {
   readonly #ringSlots: number;
   readonly #flushBelowSlots: number;
   readonly #messagesMax: number;
+  /** Of an environment that has put a marker: in front of its append, and behind it. */
+  readonly #risk: { readonly before: number; readonly after: number };
   readonly #sent: Sent[] = [];
   readonly #lost = new Set<string>();
   readonly #busy = new Map<string, number>();
@@ -96,16 +101,17 @@ class Scenario {
     this.#seed = seed;
     const random = seededRandom(seed).fork('lanes');
     this.#random = random;
-    this.#timeoutMs = random.pick([200, 600]);
+    this.#timeoutMs = random.pick([100, 300, 600]);
     this.#faultySteps = random.pick([2_000, 4_000]);
     this.#fixedAtStep = random.below(this.#faultySteps);
     this.#ringSlots = random.pick([8, 16, 64]);
     this.#flushBelowSlots = random.pick([1, 3, 6]);
     this.#messagesMax = random.between(20, 50);
+    this.#risk = { before: random.pick([0, 0, 0.2, 0.5]), after: random.pick([0, 0, 0.3]) };
     this.#setting = {
       order: seed % 2 === 0 ? 'fifo' : 'standard',
       lanes: random.pick([1, 2, 2]),
-      retentionMs: this.#timeoutMs * random.pick([10, 20, 1_000]),
+      retentionMs: this.#timeoutMs * random.pick([5, 12, 1_000, 1_000]),
       intervalMs: random.pick([100, 400, 1_000]),
       numRetained: random.pick([1, 2, 3]),
     };
@@ -372,7 +378,7 @@ class Scenario {
         flushBelowSlots: this.#flushBelowSlots,
         inlineBytesMax: 200_000,
         attemptsMax,
-        positionMarginMs: 30 * this.#timeoutMs,
+        positionMarginMs: (lifeOfTimeouts + lateOfTimeouts) * this.#timeoutMs,
       },
     };
   }
@@ -385,12 +391,17 @@ class Scenario {
       invoke: async (invocation, o) => {
         const { name } = process;
         this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
+        let isUnderWay = true;
+        this.#world.alarm(lifeOfTimeouts * this.#timeoutMs, () => {
+          if (isUnderWay) process.lose();
+        });
         if (invocation.kind === 'queue') this.#world.note(`  with ${invocation.messages.map(told).join(' ')}`);
         try {
           const answer = await environment.invoke(invocation, o);
           if (answer.kind === 'partial' && answer.settled !== undefined) this.#world.note(`  settled ${answer.settled.join(' ')}`);
           return answer;
         } finally {
+          isUnderWay = false;
           this.#busy.set(name, this.#busy.get(name)! - 1);
           if (this.#busy.get(name) === 0) this.#blame.ended(name);
         }
@@ -401,11 +412,22 @@ class Scenario {
   #ports(process: SimulatedProcess): InvocationPorts {
     return fakePorts(this.#service, (method, place, effect) =>
       process.call(method, place, () => {
+        const isAtRisk = method === 'changelog.put' && this.#blame.isGuarded(process.name);
+        if (isAtRisk && this.#chaos.happens(this.#risk.before)) return this.#lose(process, 'dies under its marker');
         const result = effect();
         if (place.startsWith('marker/')) this.#meetMarker(process, method, place, result);
+        if (!isAtRisk || (result as { readonly kind: string }).kind !== 'stored') return result;
+        this.#blame.committed(process.name);
+        if (this.#chaos.happens(this.#risk.after)) return this.#lose(process, 'dies behind its commit');
         return result;
       }),
     );
+  }
+
+  #lose(process: SimulatedProcess, how: 'dies under its marker' | 'dies behind its commit'): never {
+    this.#happened.count(how);
+    this.#chaos.kill(process, this.#world);
+    throw new Error('no answer from whoever died');
   }
 
   #meetMarker(process: SimulatedProcess, method: string, name: string, result: unknown): void {
@@ -427,7 +449,7 @@ class Scenario {
       if (head.kind === 'init') continue; // carried over by a restore
       const isDeath = letter.error.code === 'RECORD_KILLS';
       this.#happened.count(sent.kind === 'kills' ? 'killer parked' : isDeath ? 'parked by bad luck' : 'thrower parked');
-      const deaths = this.#blame.deaths.get(letter.record) ?? 0;
+      const deaths = this.#blame.deathsOf(letter.record, head.generation);
       if (isDeath && sent.kind !== 'kills' && deaths < attemptsMax)
         this.#fail(`message ${sent.letter.id} (${sent.kind}) is parked after ${deaths} deaths`);
     }
