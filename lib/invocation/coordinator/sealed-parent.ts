@@ -6,6 +6,7 @@ import type { Entry } from '../entry.ts';
 import { readRing } from '../ring.ts';
 import type { StateBase } from '../state/base.ts';
 import type { SubtaskState, VersionView } from '../state/contract.ts';
+import { keyShareOf } from '../state/key-share.ts';
 import { createBaseOf, createSubtaskState } from '../state/subtask-state.ts';
 import { unpackEntries } from '../unpack-entries.ts';
 import type { PulseRun } from './pulse-run.ts';
@@ -60,11 +61,12 @@ export function openState(
 ): { readonly base: StateBase; readonly state: SubtaskState } {
   const { ports, clock, random, plan } = run.options;
   const { generation, restores } = run.item;
-  const { maxParallelism } = stageOf(run, subtask);
+  const stage = stageOf(run, subtask);
+  const { maxParallelism } = stage;
   const createBase = createBaseOf({ ports, patience: { clock, random }, backend: plan.settings.backend });
   const base = createBase({ subtask, snapshot, view: { generation, restores } });
-  const groups = { first: 0, last: maxParallelism - 1 };
-  return { base, state: createSubtaskState({ subtask, base, maxParallelism, groups, sharesGroups: true }) };
+  const share = keyShareOf(stage, run.item.owners.find((owner) => owner.subtask === subtask)?.index ?? 0);
+  return { base, state: createSubtaskState({ subtask, base, maxParallelism, ...share }) };
 }
 
 export function stageOf(run: PulseRun, subtask: string): Stage {

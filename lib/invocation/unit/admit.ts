@@ -7,18 +7,17 @@
 //   A4  What another environment appended may not be delivered yet. Whoever takes over delivers the newest entry again before it appends.
 
 import { SluiceError } from '../../core/errors.ts';
-import { type KeyGroupRange, keyGroupRange } from '../../core/key-group.ts';
-import type { Stage } from '../../graph/plan.ts';
 import { readJob } from '../coordinator/read-job.ts';
 import type { Entry, EntryHead } from '../entry.ts';
 import { unpackEntry, unpackHead } from '../entry-codec.ts';
 import type { Refusal } from '../invocation.ts';
-import type { JobItem, Owner } from '../job-item.ts';
+import type { JobItem } from '../job-item.ts';
 import { LaneMemory } from '../lane/lane-memory.ts';
 import { queueOfStage } from '../lane/queues.ts';
 import { Outbox } from '../outbox.ts';
 import { checkPlan } from '../plan-check.ts';
 import { type RingView, readNewer, readRing } from '../ring.ts';
+import { keyShareOf } from '../state/key-share.ts';
 import { createSubtaskState } from '../state/subtask-state.ts';
 import { unpackEntries } from '../unpack-entries.ts';
 import type { UnitServices } from './services.ts';
@@ -71,8 +70,7 @@ export async function recovered(
     subtask: head.subtask,
     base,
     maxParallelism: facts.stage.maxParallelism,
-    groups: groupsOf(facts.stage, facts.owner),
-    sharesGroups: facts.stage.inputs.length === 0,
+    ...keyShareOf(facts.stage, facts.owner.index),
   });
   const lane = laneMemory(head, facts, services);
   let newest: Entry | undefined;
@@ -148,12 +146,6 @@ async function jobOf(services: UnitServices): Promise<JobItem | undefined> {
   if (job === undefined) return undefined;
   checkPlan(job.item, services.plan);
   return job.item;
-}
-
-/** Key groups whose keys may come here; behind a source that is partitioned by the key, any. */
-function groupsOf(stage: Stage, owner: Owner): KeyGroupRange {
-  if (stage.inputs.length === 0) return { first: 0, last: stage.maxParallelism - 1 };
-  return keyGroupRange(owner.index, stage.maxParallelism, stage.parallelism);
 }
 
 function admitsWork(item: JobItem): boolean {
