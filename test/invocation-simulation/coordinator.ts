@@ -23,6 +23,8 @@ export interface CoordinatorRates {
   readonly noPulseForLong: number;
   readonly atOnce: number;
   readonly tick: number;
+  /** A barrier that is handed to a subtask does not come to it. */
+  readonly lostBarrier: number;
   /** Each once in a rest of the person. */
   readonly restore: number;
   readonly pause: number;
@@ -139,6 +141,10 @@ export class Coordinator {
   #control(process: SimulatedProcess): Control {
     return {
       invoke: async (invocation) => {
+        if (invocation.kind === 'barrier' && this.#o.chaos.happens(this.#o.rates.lostBarrier)) {
+          this.#o.counts.count('barrier lost');
+          throw new Error(`nobody answered barrier of ${invocation.subtask}`);
+        }
         const answer = await process.call('control.invoke', `${invocation.kind} ${invocation.subtask}`, () =>
           this.#o.fleet.invoke(invocation),
         );

@@ -42,6 +42,7 @@ export const happenings = [
   'checkpoint begun',
   'checkpoint completed',
   'checkpoint aborted',
+  'barrier lost',
   'restore asked for',
   'restore of an older checkpoint asked for',
   'restored',

@@ -172,6 +172,7 @@ class Scenario {
         noPulseForLong: random.pick([0, 0, 0.02]),
         atOnce: random.pick([0, 0.1, 0.5]),
         tick: random.pick([0.05, 0.2]),
+        lostBarrier: random.pick([0, 0, 0.3, 0.8]),
         restore: random.pick([0, 0.05, 0.15, 0.3]),
         pause: random.pick([0, 0, 0.02, 0.05]),
       },
