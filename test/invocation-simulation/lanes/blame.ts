@@ -11,7 +11,7 @@ interface Guarded {
 }
 
 export class Blame {
-  /** By generation, and the last part of a record's name: its sequence number or its id. */
+  /** By generation, and the record's name. */
   readonly #deaths = new Map<string, number>();
   readonly #guarded = new Map<string, Guarded>();
   /** Names of puts that were seen. */
@@ -53,17 +53,23 @@ export class Blame {
     return this.#guarded.has(process);
   }
 
-  /** Deaths of a record in one generation: a restore makes it another story. */
+  /** @param record  place and record, as the letter would say; or what a replay calls its redrive. Deaths of a record in one generation: a restore makes it another story. */
   deathsOf(record: string, generation: number): number {
     return this.#deaths.get(`${generation}/${record}`) ?? 0;
   }
 
-  #count({ first, generation }: Marker): void {
-    const name = `${generation}/${first.split('/').at(-1)!}`;
+  #count({ group, first, generation }: Marker): void {
+    const name = `${generation}/${fullName(group, first)}`;
     this.#deaths.set(name, (this.#deaths.get(name) ?? 0) + 1);
   }
 }
 
 function isAlone({ size }: Marker): boolean {
   return size === 1;
+}
+
+/** Markers of groups leave out the place. Other ones (of a replay, of messages between stages) name the record whole. */
+function fullName(group: string, first: string): string {
+  if (first.includes('/')) return first;
+  return group === first ? `in/${first}` : `in/${group}/${first}`;
 }

@@ -11,10 +11,10 @@ import type { Entry } from '../../../lib/invocation/entry.ts';
 import type { Answer, Invocation, QueueMessage } from '../../../lib/invocation/invocation.ts';
 import { laneOf, laneRecord, laneSplits, queueOfStage, splitByLane } from '../../../lib/invocation/lane/queues.ts';
 import { patient } from '../../../lib/invocation/patience.ts';
-import { decodeLetter, letterId, lettersAddress } from '../../../lib/invocation/poison/dead-letters.ts';
+import { decodeLetter, letterId, letterIdOf, lettersAddress } from '../../../lib/invocation/poison/dead-letters.ts';
 import type { InvocationPorts } from '../../../lib/invocation/ports.ts';
 import { createEnvironment, createServices, type EnvironmentOptions } from '../../../lib/invocation/unit/create-environment.ts';
-import { listLetters, lookAt } from '../../../lib/invocation/unit/look.ts';
+import { type ListedLetter, listLetters, lookAt } from '../../../lib/invocation/unit/look.ts';
 import type { UnitServices } from '../../../lib/invocation/unit/services.ts';
 import { describe } from '../../../lib/operators/describe.ts';
 import {
@@ -51,7 +51,10 @@ interface Sent {
   readonly message: QueueMessage;
   /** By generation. */
   readonly kills: Map<number, number>;
+  /** A redrive was asked for. */
   isRedriven: boolean;
+  /** A redrive took its letter away. */
+  hasLeft: boolean;
 }
 
 const attemptsMax = 3;
@@ -186,6 +189,7 @@ class Scenario {
       rates: {
         restMs: random.pick([20, 60, 200]),
         noPulseForLong: 0,
+        lostBarrier: random.pick([0, 0.1]),
         atOnce: random.pick([0, 0.1, 0.5]),
         tick: random.pick([0.2, 0.5]),
         restore: random.pick([0, 0.05, 0.2]),
@@ -235,7 +239,7 @@ class Scenario {
       const kind: Kind = dice < 5 ? 'throws' : dice < 10 ? 'kills' : dice < 20 ? 'buggy' : 'fine';
       const letter = { id: this.#sent.length, group: `g${random.below(6)}` };
       const message = this.#queue.send({ group: letter.group, body: letter });
-      this.#sent.push({ letter, kind, message, kills: new Map(), isRedriven: false });
+      this.#sent.push({ letter, kind, message, kills: new Map(), isRedriven: false, hasLeft: false });
     }
   }
 
@@ -283,9 +287,10 @@ class Scenario {
     }
   }
 
-  async #redriveOne(sent: Sent): Promise<Answer | undefined> {
+  async #redriveOne(sent: Sent, parked?: ListedLetter): Promise<Answer | undefined> {
     sent.isRedriven = true;
-    return this.#fleet.invoke({ kind: 'redrive', subtask: this.#subtaskOf(sent), letter: this.#letterOf(sent) });
+    const { subtask, id } = parked ?? { subtask: this.#subtaskOf(sent), id: this.#letterOf(sent) };
+    return this.#fleet.invoke({ kind: 'redrive', subtask, letter: id });
   }
 
   #subtaskOf({ message }: Sent): string {
@@ -322,14 +327,18 @@ class Scenario {
 
   /** What is parked and would not fail any more is redriven; then it must have its effect. */
   async #redriveTheMended(): Promise<void> {
-    const letters = await listLetters(createServices(this.#calm.options));
-    const parked = new Set(letters.map(({ id }) => id));
-    for (const sent of this.#sent) {
+    for (const parked of await listLetters(createServices(this.#calm.options))) {
+      const sent = this.#sentOf(parked);
       if (sent.kind !== 'fine' && sent.kind !== 'buggy') continue;
-      if (!parked.has(this.#letterOf(sent))) continue;
-      for (let tries = 0; tries < 20; tries++) if ((await this.#redriveOne(sent))?.kind === 'done') break;
+      const deaths = this.#blame.deathsOf(`redrive/${parked.id}`, this.#watch.item!.generation);
+      if (sent.hasLeft && deaths < attemptsMax) this.#fail(`the redrive of message ${sent.letter.id} was undone`);
+      for (let tries = 0; tries < 20; tries++) if ((await this.#redriveOne(sent, parked))?.kind === 'done') break;
       this.#happened.count('redriven');
     }
+  }
+
+  #sentOf({ letter }: Pick<ListedLetter, 'letter'>): Sent {
+    return this.#sent[(letter.batch.values[0] as Letter).id]!;
   }
 
   /** Something that was asked for when faults were still about is only now under way. */
@@ -443,13 +452,17 @@ class Scenario {
     if (head.lane?.replay !== undefined && head.kind === 'init') this.#happened.count('kept input to replay', head.lane.replay.count);
     for (const { address, value } of body.delta.writes) {
       if (address.operator === '#positions' && value === undefined) this.#happened.count('position forgotten');
-      if (address.operator !== lettersAddress('').operator || value === undefined) continue;
+      if (address.operator !== lettersAddress('').operator || head.kind === 'init') continue; // what a restore carries over says nothing new
+      if (value === undefined) {
+        const redriven = this.#sent.find((one) => this.#letterOf(one) === letterIdOf(address.sub));
+        if (redriven !== undefined) redriven.hasLeft = true;
+        continue;
+      }
       const letter = decodeLetter(value);
-      const sent = this.#sent[(letter.batch.values[0] as Letter).id]!;
-      if (head.kind === 'init') continue; // carried over by a restore
+      const sent = this.#sentOf({ letter });
       const isDeath = letter.error.code === 'RECORD_KILLS';
       this.#happened.count(sent.kind === 'kills' ? 'killer parked' : isDeath ? 'parked by bad luck' : 'thrower parked');
-      const deaths = this.#blame.deathsOf(letter.record, head.generation);
+      const deaths = this.#blame.deathsOf(`${letter.place}/${letter.record}`, head.generation);
       if (isDeath && sent.kind !== 'kills' && deaths < attemptsMax)
         this.#fail(`message ${sent.letter.id} (${sent.kind}) is parked after ${deaths} deaths`);
     }
@@ -495,12 +508,12 @@ class Scenario {
   async #judge(): Promise<void> {
     if (this.#failures.length > 0) return;
     const services = createServices(this.#calm.options);
-    const parked = new Set((await listLetters(services)).map(({ id }) => id));
+    const parked = new Set((await listLetters(services)).map((one) => this.#sentOf(one)));
     const lists = new Map<string, readonly number[]>();
     for (const sent of this.#sent) {
       const key = keyOf(sent.letter, this.#setting.order);
       if (!lists.has(key)) lists.set(key, await seenBy(services, this.#keeperOf(sent), key));
-      this.#judgeOne(sent, lists.get(key)!, parked.has(this.#letterOf(sent)));
+      this.#judgeOne(sent, lists.get(key)!, parked.has(sent));
     }
     if (this.#setting.order === 'fifo') this.#judgeOrder(lists);
   }
