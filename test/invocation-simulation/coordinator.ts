@@ -23,8 +23,8 @@ export interface CoordinatorRates {
   readonly noPulseForLong: number;
   readonly atOnce: number;
   readonly tick: number;
-  /** A barrier that is handed to a subtask does not come to it. */
-  readonly lostBarrier: number;
+  /** A barrier that is handed to a subtask does not come to it; never when absent. */
+  readonly lostBarrier?: number;
   /** Each once in a rest of the person. */
   readonly restore: number;
   readonly pause: number;
@@ -141,7 +141,8 @@ export class Coordinator {
   #control(process: SimulatedProcess): Control {
     return {
       invoke: async (invocation) => {
-        if (invocation.kind === 'barrier' && this.#o.chaos.happens(this.#o.rates.lostBarrier)) {
+        const { lostBarrier } = this.#o.rates;
+        if (invocation.kind === 'barrier' && lostBarrier !== undefined && this.#o.chaos.happens(lostBarrier)) {
           this.#o.counts.count('barrier lost');
           throw new Error(`nobody answered barrier of ${invocation.subtask}`);
         }
