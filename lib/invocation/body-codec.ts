@@ -35,7 +35,10 @@ export function readBody(reader: ValueReader): EntryBody {
   }));
   const rows = readList<ImmediateRows>(reader, () => ({ sink: names.read(), bytes: reader.readBytes() }));
   const body = { delta: { writes, timers }, messages, rows };
-  return reader.remaining === 0 ? body : { ...body, kept: readList(reader, () => reader.readBytes()) };
+  if (reader.remaining === 0) return body;
+  const kept = readList(reader, () => reader.readBytes());
+  if (kept.length === 0) throw reader.damaged('an empty list of kept input is never written');
+  return { ...body, kept };
 }
 
 /** Runs: how many writes, state, whether they have subs, the writes. A run of none ends them. */
