@@ -59,7 +59,7 @@ async function momentTargets(): Promise<readonly TargetLine[]> {
   const lines: TargetLine[] = [];
   for (const batch of [100, 1_000]) lines.push(arrivalTarget(batch, await measureArrival(batch, { records, ringSlots: 1_024 })));
   say('arrivals: done');
-  const sizes = [1_000, keys].map((count) => ({ keys: count, ringSlots: 1_024, batch: count > 10_000 ? 1_000 : 100 }));
+  const sizes = [1_000, keys].map((count) => ({ keys: count, ringSlots: 1_024 }));
   const checkpoints: CheckpointCost[] = [];
   for (const stages of [1, 2] as const) {
     for (const where of ['same environment', 'new environment'] as const) {

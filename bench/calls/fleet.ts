@@ -55,6 +55,8 @@ function cpuMs(): number {
 
 export interface SubtaskCost {
   readonly subtask: string;
+  /** Invocations of it: the barriers of several senders may come one by one. */
+  readonly calls: number;
   readonly inputs: number;
   readonly targets: number;
   readonly counts: Counts;
@@ -81,9 +83,12 @@ export class Fleet {
   /** How far the event source of each shard is. */
   readonly #fed: number[];
   #nowMs = startMs;
+  /** Records of an event. */
+  batch: number;
 
   constructor(o: FleetOptions) {
     this.#o = o;
+    this.batch = o.batch;
     const job = callsJob(o.workload, { stages: o.stages, checkpointSeconds: o.secondsPerCheckpoint });
     this.plan = compile(describe(job, new ParamValues(new Map())), { keepsPartitions: true });
     this.service = new FakeService({ now: () => this.#nowMs });
@@ -143,7 +148,8 @@ export class Fleet {
 
   /** What the shard has next; empty when there is nothing more. */
   next(shard: number): Extract<Invocation, { kind: 'records' }> {
-    const { workload, batch } = this.#o;
+    const { batch } = this;
+    const { workload } = this.#o;
     const from = this.#fed[shard] as number;
     const records: EventRecord[] = [];
     const source = workload.shards[shard];
@@ -209,14 +215,14 @@ export class Fleet {
   }
 
   /** What asked, with the channels into and out of each subtask. A source has one input. */
-  described(counts: ReadonlyMap<string, Counts>): readonly SubtaskCost[] {
+  described(costs: ReadonlyMap<string, Pick<SubtaskCost, 'calls' | 'counts'>>): readonly SubtaskCost[] {
     const width = this.#o.workload.shards.length;
     const isLast = (subtask: string): boolean => Number(subtask.split('-')[0]) === this.#o.stages - 1;
-    return [...counts].map(([subtask, own]) => ({
+    return [...costs].map(([subtask, own]) => ({
       subtask,
       inputs: subtask.startsWith('0-') ? 1 : width,
       targets: isLast(subtask) ? 0 : width,
-      counts: own,
+      ...own,
     }));
   }
 
@@ -225,8 +231,8 @@ export class Fleet {
    * @param o.reserve  events of each shard that are kept back
    */
   async run(o: { readonly reserve?: number } = {}): Promise<void> {
-    const { workload, batch, secondsPerCheckpoint } = this.#o;
-    const reserve = (o.reserve ?? 0) * batch;
+    const { workload, secondsPerCheckpoint } = this.#o;
+    const reserve = (o.reserve ?? 0) * this.batch;
     for (let second = 1, isFed = true; isFed; second++) {
       isFed = false;
       for (const [shard, { count }] of workload.shards.entries()) {

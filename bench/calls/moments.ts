@@ -29,7 +29,7 @@ export async function measureArrival(
     fleet.onCall = (call) => {
       counts = call.counts;
     };
-    await fleet.invoke(event, fleet.environment());
+    await fleet.invoke(event, fleet.environment({ flushBelowSlots: -1 })); // a materialise has nothing to do with where it runs
     const touched = new Set(event.records.map(({ value }) => (value as CallRecord).key));
     arrivals.push({ batch, counts, touchedKeys: touched.size });
   }
@@ -49,16 +49,20 @@ export interface MomentOptions {
   readonly stages: 1 | 2;
   readonly keys: number;
   readonly ringSlots: number;
-  readonly batch: number;
 }
+
+/** Records of the events that bring the keys, and of those that come while it is measured. */
+const loadedBatch = 1_000;
+const measuredBatch = 100;
 
 /** A job whose keys have all been seen, most of them in the table, and some changed since. */
 async function loaded(o: MomentOptions): Promise<Fleet> {
-  const { stages, keys, ringSlots, batch } = o;
-  const workload = roundRobinWorkload({ records: keys + 16 * batch, keys, shards: 4, valueBytes: 16 });
-  const fleet = new Fleet({ ...calm, workload, stages, batch, ringSlots });
+  const { stages, keys, ringSlots } = o;
+  const workload = roundRobinWorkload({ records: keys + 16 * loadedBatch, keys, shards: 4, valueBytes: 16 });
+  const fleet = new Fleet({ ...calm, workload, stages, batch: loadedBatch, ringSlots });
   await fleet.create();
   await fleet.run({ reserve: 4 });
+  fleet.batch = measuredBatch;
   const { owners } = await fleet.item();
   const eager = fleet.environment({ flushBelowSlots: ringSlots, flushKeepSlots: 0 });
   for (const { subtask } of owners) await fleet.invoke({ kind: 'tick', subtask }, eager);
@@ -82,9 +86,10 @@ export async function measureCheckpoint(o: MomentOptions & Pick<CheckpointCost, 
     for (let shard = 0; shard < 4; shard++) await fleet.feed(shard);
     fleet.pass(60);
     if (o.where === 'new environment') fleet.forget();
-    const subtasks = new Map<string, Counts>();
+    const subtasks = new Map<string, Pick<SubtaskCost, 'calls' | 'counts'>>();
     fleet.onCall = ({ invocation, counts }: Call) => {
-      subtasks.set(invocation.subtask, plus(subtasks.get(invocation.subtask) ?? noCounts, counts));
+      const { calls, counts: sofar } = subtasks.get(invocation.subtask) ?? { calls: 0, counts: noCounts };
+      subtasks.set(invocation.subtask, { calls: calls + 1, counts: plus(sofar, counts) });
     };
     const before = (await fleet.item()).completed.at(-1)?.checkpoint ?? 0;
     const coordinator = plus(await fleet.pulse(), await fleet.pulse());

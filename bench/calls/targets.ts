@@ -69,12 +69,15 @@ export function arrivalTarget(batch: number, arrivals: readonly Arrival[]): Targ
 
 const getsOf = (c: Counts): number => c['slot read'].requests + c['item get'].requests;
 
-export function excessOfSubtask({ subtask, inputs, targets, counts }: CheckpointCost['subtasks'][number]): readonly string[] {
+const notSeen = (c: Counts): number => c['ring page'].requests + c['object get'].requests;
+
+export function excessOfSubtask({ subtask, calls, inputs, targets, counts }: CheckpointCost['subtasks'][number]): readonly string[] {
   const { append, 'item put': acknowledgements, send } = counts;
-  const allowed = getsOf(counts) + counts['ring page'].requests + append.requests + acknowledgements.requests + send.requests;
+  // The body of an entry that lies in an object is as much of what was not seen as its page.
+  const allowed = getsOf(counts) + notSeen(counts) + append.requests + acknowledgements.requests + send.requests;
   const sends = Math.ceil(targets / 10);
   const checks: readonly (readonly [string, number, number])[] = [
-    ['gets', getsOf(counts), 2],
+    ['gets', getsOf(counts), 2 * calls],
     ['appends', append.requests, inputs],
     ['acknowledgements', acknowledgements.requests, 1],
     ['sends', send.requests, sends === 0 ? 0 : sends + 1],
@@ -95,11 +98,12 @@ export function checkpointTargets(costs: readonly CheckpointCost[]): readonly Ta
   for (const cost of costs) {
     const excess = cost.subtasks.flatMap(excessOfSubtask);
     const name = `a checkpoint, ${stagesText(cost.stages)}, ${cost.keys.toLocaleString('en')} keys, ${cost.where}`;
-    const largest = Math.max(...cost.subtasks.map(({ counts }) => requestsOf(counts)));
+    const largest = Math.max(...cost.subtasks.map(({ counts }) => requestsOf(counts) - notSeen(counts)));
+    const seen = cost.subtasks.map(({ counts }) => `${counts['ring page'].requests} pages, ${counts['object get'].requests} bodies`);
     lines.push({
       what: `${name}: each subtask`,
-      target: '≤ 2 gets, pages not seen, 1 append an input, 1 acknowledgement, ⌈targets / 10⌉ sends, 1 re-delivery',
-      measured: excess[0] ?? `at most ${largest} requests`,
+      target: '≤ 2 gets a call, pages not seen, 1 append an input, 1 acknowledgement, ⌈targets / 10⌉ sends, 1 re-delivery',
+      measured: excess[0] ?? `at most ${largest} requests; not seen: ${seen[0]}`,
       isMet: excess.length === 0,
     });
     const requests = requestsOfCoordinator(cost);
@@ -116,12 +120,19 @@ function equalityTargets(costs: readonly CheckpointCost[]): readonly TargetLine[
   return [...groups].flatMap(([name, group]) => {
     if (group.length < 2) return [];
     const totals = group.map(
-      (cost) => requestsOf(cost.coordinator) + cost.subtasks.reduce((sum, { counts }) => sum + requestsOf(counts), 0),
+      ({ coordinator, subtasks }) =>
+        requestsOf(coordinator) + subtasks.reduce((sum, { counts }) => sum + requestsOf(counts) - notSeen(counts), 0),
     );
+
     const keys = group.map((cost) => cost.keys.toLocaleString('en')).join(' and ');
     const isMet = new Set(totals).size === 1;
     return [
-      { what: `a checkpoint, ${name}: with ${keys} keys`, target: 'equal', measured: `${totals.join(' and ')} requests in all`, isMet },
+      {
+        what: `a checkpoint, ${name}: with ${keys} keys`,
+        target: 'equal',
+        measured: `${totals.join(' and ')} requests, besides what was not seen`,
+        isMet,
+      },
     ];
   });
 }

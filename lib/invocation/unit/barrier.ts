@@ -48,7 +48,7 @@ export async function barrierProposal(warm: WarmSubtask, checkpoint: number, ser
   const { head } = warm.newest;
   const ran = await run(warm, services, (host) => {
     if (!head.hasEnded) host.broadcast({ kind: 'barrier', checkpoint });
-    return takeRows(warm);
+    return takeRows(warm, services);
   });
   if (ran.kind === 'failed') throw ran.error;
   const opened = head.lastBarrier?.checkpoint ?? 0;
@@ -63,11 +63,12 @@ export async function barrierProposal(warm: WarmSubtask, checkpoint: number, ser
   return { kind: 'barrier', epoch: checkpoint, head: { transactions, sent }, body: { ...emptyBody, delta: ran.delta, messages } };
 }
 
-/** Rows by sink, taken out of state. */
-function takeRows(warm: WarmSubtask): readonly (readonly [sink: string, rows: readonly Uint8Array[]])[] {
+/** Rows by sink, taken out of state. Sinks that are written at once have none there, and are not looked up. */
+function takeRows(warm: WarmSubtask, services: UnitServices): readonly (readonly [sink: string, rows: readonly Uint8Array[]])[] {
   const taken: (readonly [string, readonly Uint8Array[]])[] = [];
-  for (const { uid, node } of warm.stage.operators) {
-    if (node.operator.kind !== 'sink') continue;
+  for (const operator of warm.stage.operators) {
+    const { uid, node } = operator;
+    if (node.operator.kind !== 'sink' || services.isImmediate(operator)) continue;
     const buffer = warm.state.buffer(uid);
     const rows = buffer.all();
     if (rows === undefined || rows.length === 0) continue;

@@ -5,7 +5,7 @@
 //   T3  Under AT_MOST_ONCE the position is committed before anything runs: a crash in between loses records, and repeats none.
 //   T4  Of a subtask that has given way to others, what is known to be read is done (departed.ts).
 
-import { batchRecordsMax, finalWatermark } from '../../core/batch.ts';
+import { batchRecordsMax, finalWatermark, type RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { PlannedOperator } from '../../graph/plan.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
@@ -128,7 +128,7 @@ function step(
 ): Step {
   const { event, before, session, failures, one } = p;
   const intake = new SourceIntake(intakeOptions(warm, before));
-  const to = targetOf(host, failures.isCareful ? one : undefined);
+  const to = targetOf(host, warm, failures.isCareful ? one : undefined);
   let taken: Taken = { kind: 'all' };
   let count = 0;
   const limit = failures.limit === undefined ? event.records.length : limitOf(event.records, intake.pending(event).count - failures.limit);
@@ -171,10 +171,18 @@ function limitOf(records: readonly EventRecord[], withoutLast: number): number {
   return to;
 }
 
-export function targetOf(host: OperatorHost, one?: OneByOne): SourceTarget {
+function targetOf(host: OperatorHost, { state }: WarmSubtask, one: OneByOne | undefined): SourceTarget {
+  const process = (batch: RecordBatch): void => {
+    try {
+      host.process(batch, 0);
+    } catch (e) {
+      // The run is worth nothing any more, but the batches behind this one say what they miss, so that all of it is loaded together.
+      if (!state.isSuspended) throw e;
+    }
+  };
   return {
     records: (batch, at) => {
-      if (one === undefined) host.process(batch, 0);
+      if (one === undefined) process(batch);
       else one.feed(batch, 0, at, (single) => host.process(single, 0));
     },
     side: (tag, value, cause) => host.emitSide(tag, value, Number.NEGATIVE_INFINITY, cause),
