@@ -25,9 +25,10 @@ export class Blame {
       return;
     }
     this.#writers.add(writer);
+    // One invocation never marks the same thing twice, so the other one may be of the same process, which was given something else to do.
     for (const [other, guarded] of this.#guarded) {
-      if (other !== process && guarded.name === name && guarded.marker.first === marker.first && isAlone(guarded.marker))
-        this.#count(guarded.marker);
+      const isOther = other !== process || guarded.marker.tries === marker.tries;
+      if (isOther && guarded.name === name && guarded.marker.first === marker.first && isAlone(guarded.marker)) this.#count(guarded.marker);
     }
     if (isBusy) this.#guarded.set(process, { name, marker });
     else if (isAlone(marker)) this.#count(marker);

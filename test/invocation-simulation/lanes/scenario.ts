@@ -9,13 +9,13 @@ import { isSluiceError } from '../../../lib/index.ts';
 import { createJob } from '../../../lib/invocation/coordinator/create-job.ts';
 import type { Entry } from '../../../lib/invocation/entry.ts';
 import type { Answer, Invocation, QueueMessage } from '../../../lib/invocation/invocation.ts';
+import { decodeUnit } from '../../../lib/invocation/lane/kept-format.ts';
 import { laneOf, laneRecord, laneSplits, queueOfStage, splitByLane } from '../../../lib/invocation/lane/queues.ts';
 import { patient } from '../../../lib/invocation/patience.ts';
 import { decodeLetter, letterId, letterIdOf, lettersAddress } from '../../../lib/invocation/poison/dead-letters.ts';
 import type { InvocationPorts } from '../../../lib/invocation/ports.ts';
 import { createEnvironment, createServices, type EnvironmentOptions } from '../../../lib/invocation/unit/create-environment.ts';
-import { type ListedLetter, listLetters, lookAt } from '../../../lib/invocation/unit/look.ts';
-import type { UnitServices } from '../../../lib/invocation/unit/services.ts';
+import { type ListedLetter, listLetters } from '../../../lib/invocation/unit/look.ts';
 import { describe } from '../../../lib/operators/describe.ts';
 import {
   FakeQueue,
@@ -36,29 +36,16 @@ import { Fleet, pause, type UnderTest } from '../fleet.ts';
 import type { Verdict } from '../verdict.ts';
 import { Blame } from './blame.ts';
 import { LaneCounts } from './counts.ts';
-import { effects, keyOf, type LaneSetting, type Letter, laneJob } from './job.ts';
+import { type Drawn, drawn, queueHooks, serviceHooks } from './draw.ts';
+import { keyOf, type Letter, laneJob } from './job.ts';
+import { isInOrder, judged, type Kind, type Sent, seenBy } from './judgement.ts';
 import { KeptWatch } from './kept-watch.ts';
 
 export interface Outcome extends Verdict {
   readonly trace: readonly string[];
 }
 
-type Kind = 'fine' | 'throws' | 'kills' | 'buggy';
-
-interface Sent {
-  readonly letter: Letter;
-  readonly kind: Kind;
-  readonly message: QueueMessage;
-  /** By generation. */
-  readonly kills: Map<number, number>;
-  /** A redrive was asked for. */
-  isRedriven: boolean;
-  /** A redrive took its letter away. */
-  hasLeft: boolean;
-}
-
 const attemptsMax = 3;
-const killsMax = 15;
 const boundedSteps = 60_000;
 /** In time-outs: when the platform ends an invocation that nobody waits for any more, and how much later its last request may happen. */
 const lifeOfTimeouts = 8;
@@ -82,15 +69,7 @@ class Scenario {
   readonly #fleet: Fleet;
   readonly #blame = new Blame();
   readonly #watch: KeptWatch;
-  readonly #setting: LaneSetting;
-  readonly #timeoutMs: number;
-  readonly #faultySteps: number;
-  readonly #fixedAtStep: number;
-  readonly #ringSlots: number;
-  readonly #flushBelowSlots: number;
-  readonly #messagesMax: number;
-  /** Of an environment that has put a marker: in front of its append, and behind it. */
-  readonly #risk: { readonly before: number; readonly after: number };
+  readonly #drawn: Drawn;
   readonly #sent: Sent[] = [];
   readonly #lost = new Set<string>();
   readonly #busy = new Map<string, number>();
@@ -104,32 +83,24 @@ class Scenario {
     this.#seed = seed;
     const random = seededRandom(seed).fork('lanes');
     this.#random = random;
-    this.#timeoutMs = random.pick([100, 300, 600]);
-    this.#faultySteps = random.pick([2_000, 4_000]);
-    this.#fixedAtStep = random.below(this.#faultySteps);
-    this.#ringSlots = random.pick([8, 16, 64]);
-    this.#flushBelowSlots = random.pick([1, 3, 6]);
-    this.#messagesMax = random.between(20, 50);
-    this.#risk = { before: random.pick([0, 0, 0.2, 0.5]), after: random.pick([0, 0, 0.3]) };
-    this.#setting = {
-      order: seed % 2 === 0 ? 'fifo' : 'standard',
-      lanes: random.pick([1, 2, 2]),
-      retentionMs: this.#timeoutMs * random.pick([5, 12, 1_000, 1_000]),
-      intervalMs: random.pick([100, 400, 1_000]),
-      numRetained: random.pick([1, 2, 3]),
-    };
+    this.#drawn = drawn(seed, random);
+    const { timeoutMs, faultySteps, setting } = this.#drawn;
     const rates = { ...drawRates(random), 'clock jump': 0 };
-    this.#chaos = new Chaos({ random, rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
+    this.#chaos = new Chaos({ random, rates, counts: this.#counts, timeoutMs });
     this.#world = new World({
       seed,
       faults: this.#chaos,
       keepTrace,
       timeMsMax: 30 * 86_400_000,
-      stepsMax: this.#faultySteps + boundedSteps,
+      stepsMax: faultySteps + boundedSteps,
     });
-    this.#turnKnobs();
-    const { order, retentionMs } = this.#setting;
-    this.#queue = new FakeQueue({ order, retentionMs, hooks: this.#queueHooks() });
+    const now = (): number => this.#world.now;
+    Object.assign(this.#service.hooks, serviceHooks(random.fork('service'), this.#chaos, now));
+    const lost = ({ id }: QueueMessage): void => {
+      this.#lost.add(id);
+      this.#happened.count('dropped by the queue');
+    };
+    this.#queue = new FakeQueue({ ...setting, hooks: queueHooks(random.fork('queue'), this.#chaos, { now, timeoutMs, lost }) });
     this.#watch = new KeptWatch({ service: this.#service, fail: (what) => this.#fail(what), onEntry: (entry) => this.#meetEntry(entry) });
     this.#fleet = new Fleet({
       world: this.#world,
@@ -137,7 +108,7 @@ class Scenario {
       counts: this.#counts,
       random,
       seatsMax: random.pick([2, 3, 5]),
-      timeoutMs: this.#timeoutMs,
+      timeoutMs,
       affinity: random.pick([0, 0.5, 0.95]),
       start: (process) => this.#environment(process),
       onDefect: (error, invocation) => this.#meetError(error, `${invocation.kind} of ${invocation.subtask}`),
@@ -150,8 +121,8 @@ class Scenario {
 
   async play(): Promise<void> {
     const { plan } = this.#calm;
-    const splits = new Map([[0, laneSplits(this.#setting)]]);
-    await createJob(fakePorts(this.#service), { plan, splits, ringSlots: this.#ringSlots, nowMs: this.#world.now });
+    const splits = new Map([[0, laneSplits(this.#drawn.setting)]]);
+    await createJob(fakePorts(this.#service), { plan, splits, ringSlots: this.#drawn.ringSlots, nowMs: this.#world.now });
     try {
       await this.#world.run(this.#drive());
       this.#ending = 'finished';
@@ -204,7 +175,7 @@ class Scenario {
     });
     const loops = [coordinator.runPulses(), coordinator.runPeople(), this.#send(), this.#redrive(), this.#wait()];
     for (let i = random.pick([2, 3, 4]); i > 0; i--) loops.push(this.#deliver(random.fork(`deliverer ${i}`), random.pick([5, 20, 60])));
-    if (this.#setting.order === 'standard') {
+    if (this.#drawn.setting.order === 'standard') {
       const { service } = this;
       loops.push(
         runCourier('1', {
@@ -233,13 +204,13 @@ class Scenario {
   async #send(): Promise<void> {
     const random = this.#random.fork('sender');
     const restMs = random.pick([20, 80, 200]);
-    while (this.#sent.length < this.#messagesMax) {
+    while (this.#sent.length < this.#drawn.messagesMax) {
       await pause(this.#world, this.#chaos.isQuiet ? 20 : random.skewed(restMs));
       const dice = random.below(100);
       const kind: Kind = dice < 5 ? 'throws' : dice < 10 ? 'kills' : dice < 20 ? 'buggy' : 'fine';
       const letter = { id: this.#sent.length, group: `g${random.below(6)}` };
       const message = this.#queue.send({ group: letter.group, body: letter });
-      this.#sent.push({ letter, kind, message, kills: new Map(), isRedriven: false, hasLeft: false });
+      this.#sent.push({ letter, kind, message, kills: new Map(), isRedriven: false, hasLeft: false, wasTaken: false });
     }
   }
 
@@ -294,12 +265,12 @@ class Scenario {
   }
 
   #subtaskOf({ message }: Sent): string {
-    return `0-${laneOf(message, this.#setting)}`;
+    return `0-${laneOf(message, this.#drawn.setting)}`;
   }
 
   /** The subtask that keeps the state of a message's key. */
   #keeperOf(sent: Sent): string {
-    return this.#setting.order === 'fifo' ? this.#subtaskOf(sent) : '1-0';
+    return this.#drawn.setting.order === 'fifo' ? this.#subtaskOf(sent) : '1-0';
   }
 
   #letterOf({ message }: Sent): string {
@@ -308,14 +279,14 @@ class Scenario {
 
   async #wait(): Promise<void> {
     const world = this.#world;
-    while (world.steps < this.#faultySteps && this.#failures.length === 0) await pause(world, 20);
+    while (world.steps < this.#drawn.faultySteps && this.#failures.length === 0) await pause(world, 20);
     world.note('the last fault is over');
     this.#chaos.quiet();
     Object.assign(this.#service.hooks, { leave: () => [], loose: () => false, lateDuplicate: () => undefined, visibilityMs: () => 2_000 });
     this.#fleet.thaw();
     do {
       // The last zombies go on meanwhile, and the last of those who asked for something.
-      await pause(world, 4 * this.#timeoutMs);
+      await pause(world, 4 * this.#drawn.timeoutMs);
       while (!this.#isSettled() && this.#failures.length === 0) await pause(world, 50);
     } while (this.#isUnquiet());
     do {
@@ -351,7 +322,7 @@ class Scenario {
 
   #isSettled(): boolean {
     const item = this.#watch.item!;
-    if (this.#sent.length < this.#messagesMax || this.#queue.unsettled.length > 0) return false;
+    if (this.#sent.length < this.#drawn.messagesMax || this.#queue.unsettled.length > 0) return false;
     if (item.status !== 'running' || item.restoring !== undefined) return false;
     const { replay } = { replay: item.owners.map(({ subtask }) => this.#watch.head(subtask)?.lane?.replay) };
     if (replay.some((one) => one !== undefined && one.taken < one.count)) return false;
@@ -363,7 +334,8 @@ class Scenario {
   #run(process: SimulatedProcess, letter: Letter): void {
     const sent = this.#sent[letter.id]!;
     this.#world.note(`  ${process.name} runs ${letter.id} (${sent.kind})`);
-    if (sent.kind === 'throws' || (sent.kind === 'buggy' && this.#world.steps < this.#fixedAtStep)) throw new Error(`no to ${letter.id}`);
+    if (sent.kind === 'throws' || (sent.kind === 'buggy' && this.#world.steps < this.#drawn.fixedAtStep))
+      throw new Error(`no to ${letter.id}`);
     if (sent.kind !== 'kills') return;
     const generation = this.#watch.item!.generation;
     sent.kills.set(generation, (sent.kills.get(generation) ?? 0) + 1);
@@ -373,7 +345,7 @@ class Scenario {
   }
 
   #plan(run: (letter: Letter) => void): Plan {
-    return compile(describe(laneJob(this.#setting, run), new ParamValues(new Map()), {}), { keepsPartitions: true });
+    return compile(describe(laneJob(this.#drawn.setting, run), new ParamValues(new Map()), {}), { keepsPartitions: true });
   }
 
   #options(process: SimulatedProcess): Omit<EnvironmentOptions, 'plan' | 'ports'> {
@@ -384,10 +356,10 @@ class Scenario {
       report: () => {},
       print: () => {},
       limits: {
-        flushBelowSlots: this.#flushBelowSlots,
+        flushBelowSlots: this.#drawn.flushBelowSlots,
         inlineBytesMax: 200_000,
         attemptsMax,
-        positionMarginMs: (lifeOfTimeouts + lateOfTimeouts) * this.#timeoutMs,
+        positionMarginMs: (lifeOfTimeouts + lateOfTimeouts) * this.#drawn.timeoutMs,
       },
     };
   }
@@ -401,7 +373,7 @@ class Scenario {
         const { name } = process;
         this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
         let isUnderWay = true;
-        this.#world.alarm(lifeOfTimeouts * this.#timeoutMs, () => {
+        this.#world.alarm(lifeOfTimeouts * this.#drawn.timeoutMs, () => {
           if (isUnderWay) process.lose();
         });
         if (invocation.kind === 'queue') this.#world.note(`  with ${invocation.messages.map(told).join(' ')}`);
@@ -422,12 +394,12 @@ class Scenario {
     return fakePorts(this.#service, (method, place, effect) =>
       process.call(method, place, () => {
         const isAtRisk = method === 'changelog.put' && this.#blame.isGuarded(process.name);
-        if (isAtRisk && this.#chaos.happens(this.#risk.before)) return this.#lose(process, 'dies under its marker');
+        if (isAtRisk && this.#chaos.happens(this.#drawn.risk.before)) return this.#lose(process, 'dies under its marker');
         const result = effect();
         if (place.startsWith('marker/')) this.#meetMarker(process, method, place, result);
         if (!isAtRisk || (result as { readonly kind: string }).kind !== 'stored') return result;
         this.#blame.committed(process.name);
-        if (this.#chaos.happens(this.#risk.after)) return this.#lose(process, 'dies behind its commit');
+        if (this.#chaos.happens(this.#drawn.risk.after)) return this.#lose(process, 'dies behind its commit');
         return result;
       }),
     );
@@ -450,6 +422,9 @@ class Scenario {
 
   #meetEntry({ head, body }: Entry): void {
     if (head.lane?.replay !== undefined && head.kind === 'init') this.#happened.count('kept input to replay', head.lane.replay.count);
+    for (const unit of (body.kept ?? []).map(decodeUnit)) {
+      if (unit.kind === 'message') this.#sent[(unit.message.body as Letter).id]!.wasTaken = true;
+    }
     for (const { address, value } of body.delta.writes) {
       if (address.operator === '#positions' && value === undefined) this.#happened.count('position forgotten');
       if (address.operator !== lettersAddress('').operator || head.kind === 'init') continue; // what a restore carries over says nothing new
@@ -468,41 +443,6 @@ class Scenario {
     }
   }
 
-  #turnKnobs(): void {
-    const random = this.#random.fork('service');
-    const left = random.pick([0, 0.02, 0.1]);
-    const long = random.pick([400, 2_000]);
-    const happens = (p: number): boolean => !this.#chaos.isQuiet && random.chance(p);
-    Object.assign(this.#service.hooks, {
-      now: () => this.#world.now,
-      pageBytes: random.pick([200, 1_000, 1_048_576]),
-      leave: (count: number) => Array.from({ length: count }, (_, i) => i).filter(() => happens(left)),
-      groups: (names: readonly string[]) => random.shuffled(names),
-      handOut: (max: number) => random.between(1, max),
-      visibilityMs: () => (happens(0.2) ? random.skewed(200) : long),
-      dedupMs: random.pick([50, 1_000, 300_000]),
-    });
-  }
-
-  #queueHooks(): NonNullable<ConstructorParameters<typeof FakeQueue>[0]['hooks']> {
-    const random = this.#random.fork('queue');
-    const impatient = random.pick([0, 0.1, 0.4]);
-    const long = this.#timeoutMs * random.pick([1, 3]);
-    const happens = (p: number): boolean => !this.#chaos.isQuiet && random.chance(p);
-    return {
-      now: () => this.#world.now,
-      visibilityMs: () => (happens(impatient) ? random.skewed(this.#timeoutMs) : long),
-      order: (names) => random.shuffled(names),
-      handOut: (max) => random.between(1, max),
-      duplicate: (count) => (count > 0 && happens(0.05) ? random.below(count) : undefined),
-      staleReceiptWorks: () => random.chance(0.5),
-      lost: ({ id }) => {
-        this.#lost.add(id);
-        this.#happened.count('dropped by the queue');
-      },
-    };
-  }
-
   // The end
 
   async #judge(): Promise<void> {
@@ -511,28 +451,14 @@ class Scenario {
     const parked = new Set((await listLetters(services)).map((one) => this.#sentOf(one)));
     const lists = new Map<string, readonly number[]>();
     for (const sent of this.#sent) {
-      const key = keyOf(sent.letter, this.#setting.order);
+      const key = keyOf(sent.letter, this.#drawn.setting.order);
       if (!lists.has(key)) lists.set(key, await seenBy(services, this.#keeperOf(sent), key));
-      this.#judgeOne(sent, lists.get(key)!, parked.has(sent));
+      const facts = { seen: lists.get(key)!, isParked: parked.has(sent), isDropped: this.#lost.has(sent.message.id) };
+      for (const what of judged(sent, facts)) this.#fail(what);
     }
-    if (this.#setting.order === 'fifo') this.#judgeOrder(lists);
-  }
-
-  #judgeOne(sent: Sent, list: readonly number[], isParked: boolean): void {
-    const { letter, kind, message, kills } = sent;
-    const times = list.filter((id) => id === letter.id).length;
-    const what = `message ${letter.id} (${kind}, group ${letter.group})`;
-    const isLost = this.#lost.has(message.id) && times === 0 && !isParked;
-    if (times + (isParked ? 1 : 0) !== 1 && !isLost) this.#fail(`I7: ${what} has ${times} effects and is ${isParked ? '' : 'not '}parked`);
-    if ((kind === 'throws' || kind === 'kills') !== isParked && !isLost)
-      this.#fail(`${what} is ${isParked ? '' : 'not '}parked at the end`);
-    for (const times of kills.values()) if (times > killsMax) this.#fail(`${what} has killed ${times} times in one generation`);
-  }
-
-  #judgeOrder(lists: ReadonlyMap<string, readonly number[]>): void {
-    for (const [group, list] of lists) {
-      const order = list.filter((id) => !this.#sent[id]!.isRedriven);
-      if (order.join() !== order.toSorted((a, b) => a - b).join()) this.#fail(`order within ${group}: ${list.join(' ')}`);
+    if (this.#drawn.setting.order === 'standard') return;
+    for (const [group, seen] of lists) {
+      if (!isInOrder(seen, (id) => this.#sent[id]!.isRedriven)) this.#fail(`order within ${group}: ${seen.join(' ')}`);
     }
   }
 
@@ -568,24 +494,4 @@ function settledIn(part: Invocation, answer: Answer): readonly string[] {
 
 function told({ body, id, receives }: QueueMessage): string {
   return `${(body as Letter).id}(${id}×${receives})`;
-}
-
-async function seenBy(services: UnitServices, subtask: string, key: string): Promise<readonly number[]> {
-  const { state, stage } = await lookAt(services, subtask);
-  const spec = stage.operators.find(({ uid }) => uid === effects.operator)!.node.operator;
-  const shape = spec.kind === 'keyedProcess' ? spec.state : {};
-  for (;;) {
-    const backend = state.createKeyedState({ shape, operator: effects.operator, maxParallelism: stage.maxParallelism, hasTimers: false });
-    state.beginUnit();
-    try {
-      backend.selectKey(key);
-      const seen = (backend.handles[effects.state] as { value(): readonly number[] | undefined }).value();
-      if (!state.isSuspended) return seen ?? [];
-    } catch (error) {
-      if (!state.isSuspended) throw error;
-    } finally {
-      state.abandonUnit();
-    }
-    await state.loadMissing();
-  }
 }
