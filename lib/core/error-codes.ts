@@ -74,6 +74,7 @@ export const errorCodes = {
   CHANGELOG_UNSTEADY: 'a changelog changed during every read of it',
   CLAIM_EXPIRED: 'the object that holds a message is gone',
   DATA_DAMAGED: 'stored bytes are not what any version writes',
+  RECORD_KILLS: 'a record ended the process each time that it was run, and was parked',
   SUBTASK_UNKNOWN: 'work was given to a subtask that can not do it',
   OBJECT_MISSING: 'an object that something committed refers to is gone',
   FORMAT_NEWER: 'stored bytes were written by a later version',

@@ -11,24 +11,14 @@ import type { Split } from '../../api/source.ts';
 import { shareStart } from '../../checkpoint/redistribute.ts';
 import type { OperatorListSnapshot, OperatorRestore } from '../../checkpoint/snapshot.ts';
 import { type Entry, type EntryHead, emptyBody } from '../entry.ts';
-import type { Moving, Owner } from '../job-item.ts';
 import { inlineOperatorStateBytesMax } from '../limits.ts';
 import { decodeOperatorState, encodeOperatorState } from '../unit/operators.ts';
-import { inheritedDelta, inheritedSnapshot } from './inheritance.ts';
+import { type Adoption, inheritedDelta, inheritedSnapshot, isFirstChild } from './inheritance.ts';
 import { initialHead } from './initial-head.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { splitName } from './restored-entry.ts';
 import { moveWriter } from './seal.ts';
-import { type SealedParent, stateGone } from './sealed-parent.ts';
-
-export interface Adoption {
-  /** The child. */
-  readonly owner: Owner;
-  readonly split: Split;
-  readonly n: number;
-  readonly moving: Moving;
-  readonly parents: readonly SealedParent[];
-}
+import { stateGone } from './sealed-parent.ts';
 
 /** The first entry of a child. */
 export async function adopt(run: PulseRun, p: Adoption): Promise<Entry> {
@@ -60,10 +50,6 @@ export async function adopt(run: PulseRun, p: Adoption): Promise<Entry> {
     transactions: isFirst ? parents.flatMap(({ transactions }) => transactions) : [],
   };
   return { head, body: { ...emptyBody, delta: await inheritedDelta(run, p) } };
-}
-
-export function isFirstChild({ owner, moving }: Pick<Adoption, 'owner' | 'moving'>): boolean {
-  return moving.children[0]?.subtask === owner.subtask;
 }
 
 function sparse(ordinal: number, split: Split): readonly Split[] {

@@ -3,6 +3,7 @@
 //   K2  What lies at an address with the name of a subtask in it (timers, waiting rows, dead letters) is written anew under the name of the child, in
 //       the child's first entry. What lies by key alone is not touched.
 
+import type { Split } from '../../api/source.ts';
 import { encodedOf, normalizeKey } from '../../core/key-codec.ts';
 import { keyGroupOf } from '../../core/key-group.ts';
 import type { Stage } from '../../graph/plan.ts';
@@ -13,7 +14,6 @@ import { partitionText, timersAddress, timersState } from '../state/overlay.ts';
 import { rowsState } from '../state/rows.ts';
 import { decodeSnapshot, encodeSnapshot, type StoredPartition } from '../state/snapshot-format.ts';
 import { changedTimers, decodeTimers } from '../state/value-format.ts';
-import { type Adoption, isFirstChild } from './adoption.ts';
 import { placementOf } from './changes.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { openState, type SealedParent, stageOf, stateGone } from './sealed-parent.ts';
@@ -28,6 +28,19 @@ function heirs(stage: Stage, { children }: Moving): Heir {
     const at = placement(key);
     return children.find(({ range }) => range !== undefined && range.from <= at && at <= range.to) ?? children[0];
   };
+}
+
+export interface Adoption {
+  /** The child. */
+  readonly owner: Owner;
+  readonly split: Split;
+  readonly n: number;
+  readonly moving: Moving;
+  readonly parents: readonly SealedParent[];
+}
+
+export function isFirstChild({ owner, moving }: Pick<Adoption, 'owner' | 'moving'>): boolean {
+  return moving.children[0]?.subtask === owner.subtask;
 }
 
 /** What the child's first entry writes. */

@@ -17,7 +17,7 @@ const wasAbsent: unique symbol = Symbol('absent');
 const wasUnknown: unique symbol = Symbol('unknown');
 
 export class MapCell extends CowTree<unknown> {
-  isWhole = false;
+  isWhole: boolean = false;
   /** Keys that are known not to be there. Empty when the map is whole. */
   readonly absent = new Set<string>();
   /** By key, what was there before this unit: a value in stored form, or one of the two symbols. */
