@@ -19,7 +19,7 @@ const wasUnknown: unique symbol = Symbol('unknown');
 export class MapCell extends CowTree<unknown> {
   isWhole: boolean = false;
   /** Keys that are known not to be there. Empty when the map is whole. */
-  readonly absent = new Set<string>();
+  readonly absent: Set<string> = new Set();
   /** By key, what was there before this unit: a value in stored form, or one of the two symbols. */
   readonly #before = new Map<string, unknown>();
 
