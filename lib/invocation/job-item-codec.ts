@@ -32,7 +32,17 @@ import {
 
 const jobItemFormat = 1;
 const handleFormat = 1;
-const statuses: readonly JobStatus[] = ['running', 'pausing', 'paused', 'cancelling', 'failing', 'cancelled', 'failed', 'finished', 'resuming'];
+const statuses: readonly JobStatus[] = [
+  'running',
+  'pausing',
+  'paused',
+  'cancelling',
+  'failing',
+  'cancelled',
+  'failed',
+  'finished',
+  'resuming',
+];
 const triggers: readonly OpenCheckpoint['trigger'][] = ['periodic', 'final'];
 
 export function encodeJobItem(item: JobItem): Uint8Array {
