@@ -39,7 +39,7 @@ export {
   RestartStrategies,
   type RestartStrategy,
 } from './api/restart-strategy.ts';
-export { compareRowTags, type RowTag } from './api/row-tag.ts';
+export { compareRowTags, type RowTag, rowTagAt } from './api/row-tag.ts';
 export type {
   DetachedContext,
   DetachedSink,

@@ -9,9 +9,16 @@ export interface RowTag {
   readonly generation: number;
   /** Of the entry that made the row; the same each time the entry is delivered. */
   readonly n: number;
+  /** Place among the rows that the entry has for the sink: an entry may write one row several times, and be delivered by two processes at once. */
+  readonly index: number;
+}
+
+/** The tag of a row of a call, from that of the call's first row. */
+export function rowTagAt({ generation, n, index }: RowTag, row: number): RowTag {
+  return { generation, n, index: index + row };
 }
 
 /** Below 0: `a` is the older write. 0: it is the same one, made again. */
 export function compareRowTags(a: RowTag, b: RowTag): number {
-  return a.generation - b.generation || a.n - b.n;
+  return a.generation - b.generation || a.n - b.n || a.index - b.index;
 }

@@ -1,7 +1,7 @@
 // What lies outside: targets of every kind of sink, and the sinks that write to them. A target outlives every process, keeps what was decided for
 // ever, and tells whoever breaks the protocol.
 
-import { compareRowTags, type RowTag } from '../../lib/api/row-tag.ts';
+import { compareRowTags, type RowTag, rowTagAt } from '../../lib/api/row-tag.ts';
 import type { DetachedSink, Sink } from '../../lib/api/sink.ts';
 import { GenericWriteAheadSink, type IdentifiedRow, idempotentSink, type TransactionId, TwoPhaseCommitSink } from '../../lib/index.ts';
 import type { PendingTransaction } from '../../lib/invocation/entry.ts';
@@ -92,10 +92,11 @@ export class Targets {
   upsert(uid: string, rows: readonly IdentifiedRow<Row>[], tag: RowTag): void {
     const held = this.upserted.get(uid) ?? new Map<string, { readonly row: Row; readonly tag: RowTag }>();
     this.upserted.set(uid, held);
-    for (const { id, value } of rows) {
+    for (const [i, { id, value }] of rows.entries()) {
+      const own = rowTagAt(tag, i);
       const was = held.get(id);
-      if (was !== undefined && compareRowTags(tag, was.tag) < 0) this.#counts.count('row refused as older');
-      else held.set(id, { row: structuredClone(value), tag });
+      if (was !== undefined && compareRowTags(own, was.tag) < 0) this.#counts.count('row refused as older');
+      else held.set(id, { row: structuredClone(value), tag: own });
     }
   }
 

@@ -2,7 +2,15 @@
 // its kind promises, and says so when something became visible that should not be.
 
 import type { SinkContext, TransactionId } from '../../lib/api/sink.ts';
-import { compareRowTags, GenericWriteAheadSink, idempotentSink, type RowTag, type Sink, TwoPhaseCommitSink } from '../../lib/index.ts';
+import {
+  compareRowTags,
+  GenericWriteAheadSink,
+  idempotentSink,
+  type RowTag,
+  rowTagAt,
+  type Sink,
+  TwoPhaseCommitSink,
+} from '../../lib/index.ts';
 import { CaseProcess } from './case-process.ts';
 
 export const sinkKinds = ['idempotent', 'write-ahead', 'two-phase'] as const;
@@ -57,9 +65,9 @@ export class IdempotentTarget extends CaseTarget {
       },
       write: (rows, tag) =>
         process!.call('target.write', `${rows.length}`, () => {
-          for (const { id, value } of rows) {
+          for (const [i, { id, value }] of rows.entries()) {
             this.#keep(id, value, process!.name);
-            this.#upsert(value, tag);
+            this.#upsert(value, rowTagAt(tag, i));
           }
         }),
     });

@@ -4,7 +4,7 @@
 //   I2  Rows that could not be written are never passed over: after the last attempt every later call fails too, so no checkpoint promises them.
 
 import { checkFunction, checkOptions } from '../../api/option-checks.ts';
-import type { RowTag } from '../../api/row-tag.ts';
+import { type RowTag, rowTagAt } from '../../api/row-tag.ts';
 import type { ImmediateContext, Prepared, Sink, SinkContext, SinkWriter } from '../../api/sink.ts';
 import { batchRecordsMax, type RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
@@ -24,8 +24,8 @@ export interface IdempotentSinkOptions<T> {
   /**
    * Writes rows, each under its id: a row whose id is there already replaces the old one, or is left out.
    * @param rows  1 to 1,024, in order
-   * @param tag  for a target that keeps rows under a key of their own and not under `id`: it refuses a row whose tag is smaller than that of the
-   *   row's last write (`compareRowTags`). Calls that follow each other may share one.
+   * @param tag  of the first row, `rowTagAt(tag, i)` of the others: for a target that keeps rows under a key of their own and not under `id`. It
+   *   refuses a row whose tag is smaller than that of the row's last write (`compareRowTags`).
    */
   write(rows: readonly IdentifiedRow<T>[], tag: RowTag): void | Promise<void>;
   /** Called before the first row of a subtask; needs a factory, `sinkTo(() => idempotentSink({ … }), …)`. */
@@ -87,8 +87,9 @@ class IdempotentWriter implements SinkWriter {
   #pause: { cancel(): void } | undefined;
   #isOpen = false;
   #isDiscarded = false;
-  /** Where every row has the same: those of one entry. */
+  /** Of the first row, where all rows are of one entry. */
   readonly #tag: RowTag | undefined;
+  #written = 0;
   #calls = 0;
 
   constructor(options: IdempotentSinkOptions<unknown>, ctx: SinkContext, tag?: RowTag) {
@@ -119,10 +120,12 @@ class IdempotentWriter implements SinkWriter {
   }
 
   async #writePatiently(rows: readonly IdentifiedRow<unknown>[]): Promise<void> {
-    const tag = this.#tag ?? { generation: this.#ctx.generation, n: ++this.#calls };
+    const { generation } = this.#ctx;
+    const tag = this.#tag === undefined ? { generation, n: ++this.#calls, index: 0 } : rowTagAt(this.#tag, this.#written);
     for (let calls = 1; ; calls++) {
       try {
         await this.#options.write(rows, tag);
+        this.#written += rows.length;
         return;
       } catch (cause) {
         if (calls === callsMax || this.#isDiscarded) throw this.#notWritten(rows, calls, cause);

@@ -58,7 +58,8 @@ async function commit(o: SettlerOptions, t: PendingTransaction): Promise<void> {
 async function abort(o: SettlerOptions, t: PendingTransaction): Promise<void> {
   const { objects } = o.ports;
   const sink = sinkOf(o, t);
-  if ((await decide(objects, t, 'aborted')) === 'committed') return;
+  // Whoever decided so may have died before it was carried out, and nobody else may come to do it: this transaction is listed no more.
+  if ((await decide(objects, t, 'aborted')) === 'committed') return commit(o, t);
   const context = o.contextOf(t);
   const record = await readRecord(objects, t);
   const rows = (await readRows(objects, t)) ?? [];

@@ -50,15 +50,19 @@ function newSink({ node }: PlannedOperator): Sink<unknown> {
 async function writeRows(warm: WarmSubtask, services: UnitServices): Promise<void> {
   const { stage, owner } = warm;
   const { head, body } = warm.newest;
-  const tag = { generation: head.generation, n: head.n };
+  const place = { generation: head.generation, n: head.n };
+  const written = new Map<string, number>();
   const printers = new Map<string, Printer>();
   for (const { sink: uid, bytes } of body.rows) {
     const operator = stage.operators.find((o) => o.uid === uid);
     if (operator === undefined) continue;
     const own = services.sinkContext(operator, owner, stage, warm.ring.generation);
-    const print = printers.get(uid) ?? services.printerOf?.({ sink: uid, subtask: head.subtask, ...tag }) ?? own.print;
+    const print = printers.get(uid) ?? services.printerOf?.({ sink: uid, subtask: head.subtask, ...place }) ?? own.print;
     printers.set(uid, print);
-    await writeImmediate({ sink: newSink(operator), rows: decodeRows(bytes), context: { ...own, print }, tag });
+    const rows = decodeRows(bytes);
+    const index = written.get(uid) ?? 0;
+    written.set(uid, index + rows.count);
+    await writeImmediate({ sink: newSink(operator), rows, context: { ...own, print }, tag: { ...place, index } });
   }
 }
 
@@ -76,7 +80,6 @@ async function promise(warm: WarmSubtask, services: UnitServices): Promise<void>
   const snapshot = await warm.state.snapshotAtBarrier(name);
   if (snapshot !== undefined) {
     // It is as good as a materialise. Unless the next entry says so, snapshots of checkpoints that are over look as if somebody might yet name them.
-    await warm.lane?.store(head);
     warm.snapshot = snapshot;
     warm.flushedThrough = head.n;
     warm.storedThrough = head.n;
