@@ -26,7 +26,8 @@ export interface SettlerOptions {
 
 /**
  * `commit` rejects with `SINK_TRANSACTION_ABORTED` when the transaction was aborted before, with `SINK_TRANSACTION_LOST` when its rows are gone,
- * with `STATE_WITHOUT_OPERATOR` when the job no longer has the sink, and with what the sink throws. `abort` of a committed transaction does nothing.
+ * with `STATE_WITHOUT_OPERATOR` when the job no longer has the sink, and with what the sink throws. `abort` of a transaction whose commit was decided
+ * carries the commit out.
  */
 export function createSettler(o: SettlerOptions): TransactionSettler {
   return { commit: (t) => commit(o, t), abort: (t) => abort(o, t) };
