@@ -2,9 +2,11 @@
 // rest of a warm subtask: it follows the entries, its own and those of others.
 //   M1  A group's state here is what the newest known entry makes of it. Only entries change it.
 //   M2  Kept units leave the ring when their entry may: they are in a segment before an entry says that it is flushed.
+//   M3  A segment goes on from the list of the newest entry, and from nothing else: of several writers' segments one is named by an entry, and no
+//       list ever leads through another one, which clean-up takes for left behind.
 
 import { addressText } from '../address.ts';
-import type { Attempt, Entry, EntryHead, LaneProgress } from '../entry.ts';
+import type { Attempt, Entry, LaneProgress } from '../entry.ts';
 import { isSettled } from '../poison/lane.ts';
 import type { ObjectStore } from '../ports.ts';
 import type { SubtaskState } from '../state/contract.ts';
@@ -15,7 +17,7 @@ import type { LaneQueue, LaneRecord } from './queues.ts';
 /** Above this everything is forgotten, and read again when it is asked for. */
 const groupsMax = 50_000;
 
-interface UnflushedUnits {
+interface RingUnits {
   readonly n: number;
   readonly units: readonly Uint8Array[];
 }
@@ -26,11 +28,14 @@ export class LaneMemory {
   readonly #objects: ObjectStore;
   readonly #newWriter: () => string;
   readonly #groups = new Map<string, GroupState | undefined>();
-  #unflushed: UnflushedUnits[] = [];
-  #list: KeptList;
-  unflushedBytes = 0;
+  /** Of entries that the newest one does not call flushed. */
+  #inRing: RingUnits[] = [];
+  /** As the newest entry has it. */
+  #committed: KeptList;
+  /** The committed list with a segment that no entry names yet. */
+  #own: KeptList | undefined;
 
-  /** @param lane  of the head that the ring's oldest unflushed entry follows */
+  /** @param lane  of the newest head */
   constructor(p: {
     readonly subtask: string;
     readonly of: LaneQueue;
@@ -42,12 +47,17 @@ export class LaneMemory {
     this.#objects = p.objects;
     this.#newWriter = p.newWriter;
     this.address = { subtask: p.subtask, queue: p.of.queue };
-    this.#list = p.lane;
+    this.#committed = p.lane;
   }
 
   /** What the next entry says of segments. */
   get list(): KeptList {
-    return this.#list;
+    return this.#own ?? this.#committed;
+  }
+
+  /** Kept input that may lie in the ring alone. */
+  get bytesInRing(): number {
+    return this.#inRing.reduce((sum, { units }) => sum + units.reduce((bytes, unit) => bytes + unit.length, 0), 0);
   }
 
   /** An entry follows, of this environment or of another one. */
@@ -57,18 +67,11 @@ export class LaneMemory {
       const name = addressText(address);
       if (this.#groups.has(name)) this.#groups.set(name, value === undefined ? undefined : decodeGroup(value));
     }
-    const units = body.kept ?? [];
-    if (units.length === 0) return;
-    this.#unflushed.push({ n: head.n, units });
-    this.#count();
-  }
-
-  /** Somebody else has moved everything up to an entry out of the ring. */
-  adopt({ flushedThrough, lane }: Entry['head']): void {
-    if (lane === undefined) return;
-    this.#list = lane;
-    this.#unflushed = this.#unflushed.filter(({ n }) => n > flushedThrough);
-    this.#count();
+    if (body.kept !== undefined) this.#inRing.push({ n: head.n, units: body.kept });
+    if (head.lane === undefined) return;
+    if (head.lane.segment !== this.#committed.segment) this.#own = undefined;
+    this.#committed = head.lane;
+    this.#inRing = this.#inRing.filter(({ n }) => n > head.flushedThrough);
   }
 
   /** Makes these groups known. */
@@ -97,20 +100,15 @@ export class LaneMemory {
     });
   }
 
-  /** Puts what is in the ring alone into a segment: before the next entry says that everything up to `n` is flushed. */
-  async store({ generation, n }: Pick<EntryHead, 'generation' | 'n'>): Promise<void> {
-    const units = this.#unflushed.flatMap((entry) => entry.units);
-    if (units.length === 0) return;
-    const { segment: previous, stored: from } = this.#list;
-    const name = segmentName({ generation, subtask: this.address.subtask, through: n, writer: this.#newWriter() });
+  /** M2, M3: to be called before an entry is made that says `flushedThrough`. */
+  async secure({ generation, flushedThrough }: { readonly generation: number; readonly flushedThrough: number }): Promise<void> {
+    const units = this.#inRing.filter(({ n }) => n <= flushedThrough).flatMap((entry) => entry.units);
+    const { segment: previous, stored: from } = this.#committed;
+    const stored = from + units.length;
+    if (units.length === 0 || this.#own?.stored === stored) return;
+    const name = segmentName({ generation, subtask: this.address.subtask, through: flushedThrough, writer: this.#newWriter() });
     await storeSegment(this.#objects, name, { previous, from, units });
-    this.#list = { segment: name, stored: from + units.length };
-    this.#unflushed = [];
-    this.unflushedBytes = 0;
-  }
-
-  #count(): void {
-    this.unflushedBytes = this.#unflushed.reduce((sum, { units }) => sum + units.reduce((bytes, unit) => bytes + unit.length, 0), 0);
+    this.#own = { segment: name, stored };
   }
 
   #address({ group, message }: LaneRecord): ReturnType<typeof groupAddress> {

@@ -112,7 +112,6 @@ export async function catchUp(warm: WarmSubtask, services: UnitServices): Promis
     // The other writer may have materialised more than we have, or we more than it knew of.
     if (entry.head.flushedThrough > warm.flushedThrough) {
       warm.flushedThrough = entry.head.flushedThrough;
-      warm.lane?.adopt(entry.head);
     }
     // Clean-up keeps the snapshot that the newest entry names. Another one is kept only if it was stored behind that, so that nobody can have looked.
     if (entry.head.flushedThrough >= warm.storedThrough) {

@@ -61,6 +61,7 @@ export async function makeRoom(warm: WarmSubtask): Promise<boolean> {
 export async function commit(warm: WarmSubtask, proposal: Proposal, services: UnitServices): Promise<Committed> {
   const { ports, limits } = services;
   const writer = services.newWriter();
+  await warm.lane?.secure({ generation: warm.ring.generation, flushedThrough: warm.flushedThrough });
   const entry = entryOf(warm, proposal, writer);
   const { generation, subtask, n, base } = entry.head;
   const packed = packEntry(entry, {

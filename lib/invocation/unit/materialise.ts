@@ -1,7 +1,6 @@
 // Materialise: what is committed moves from the ring to the state table, so that its slots can be used again. Nothing waits for it but a full ring.
 //   M1  The newer half of the ring stays where it is: what is written again before its entry has to go never costs a write of the table. So keys
 //       that come all the time stay in the ring, and rare ones are stored about once for each time that they come.
-//   M2  A lane's kept input leaves the ring as a whole, and its state with it.
 
 import { headOf, versionView, type WarmSubtask } from './warm-subtask.ts';
 
@@ -14,14 +13,12 @@ export async function materialise(warm: WarmSubtask, keep: number = Math.floor(w
   const through = headOf(warm).n;
   // Nothing was changed since the newest snapshot, whoever made it. Ours may be an older one with the same content, and gone by now.
   if (warm.state.unflushed === 0) {
-    await warm.lane?.store(headOf(warm));
     warm.flushedThrough = through;
     return true;
   }
-  const target = warm.lane === undefined ? Math.max(warm.flushedThrough, through - keep) : undefined;
+  const target = Math.max(warm.flushedThrough, through - keep);
   const flushed = await warm.state.flush(versionView(warm), target);
   if (flushed.kind === 'incomplete') return false;
-  await warm.lane?.store(headOf(warm));
   warm.flushedThrough = flushed.through ?? through;
   warm.storedThrough = warm.flushedThrough;
   warm.snapshot = flushed.snapshot ?? warm.snapshot;

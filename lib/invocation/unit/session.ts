@@ -95,8 +95,9 @@ export class Session {
     if (warm === undefined || this.isOutOfTime) return;
     const { n } = warm.newest.head;
     const room = roomLeft({ n, flushedThrough: warm.flushedThrough, slots: warm.item.ringSlots });
-    if (room <= this.services.limits.flushBelowSlots || (warm.lane?.unflushedBytes ?? 0) > keptBytesMax)
-      await materialise(warm, this.services.limits.flushKeepSlots);
+    const isHeavy = (warm.lane?.bytesInRing ?? 0) > keptBytesMax;
+    if (isHeavy) await materialise(warm, 0);
+    else if (room <= this.services.limits.flushBelowSlots) await materialise(warm, this.services.limits.flushKeepSlots);
     if (warm.state.residentKeys > residentKeysMax) warm.state.evict(residentKeysMax * 0.8); // a look at every key, so not with every unit
   }
 }

@@ -17,41 +17,40 @@ export class Blame {
   /** Names of puts that were seen. */
   readonly #writers = new Set<string>();
 
-  /** A marker is stored. @param isBusy  the process lives, and its invocation is under way */
-  marked(process: string, name: string, bytes: Uint8Array, isBusy: boolean): void {
+  /** A marker is stored. @param isBusy  the invocation is under way */
+  marked(invocation: string, name: string, bytes: Uint8Array, isBusy: boolean): void {
     const [, marker, writer] = decodeValue(bytes) as [number, Marker, string];
     if (this.#writers.has(writer)) {
-      this.#guarded.delete(process); // what was found is put back
+      this.#guarded.delete(invocation); // what was found is put back
       return;
     }
     this.#writers.add(writer);
-    // One invocation never marks the same thing twice, so the other one may be of the same process, which was given something else to do.
     for (const [other, guarded] of this.#guarded) {
-      const isOther = other !== process || guarded.marker.tries === marker.tries;
-      if (isOther && guarded.name === name && guarded.marker.first === marker.first && isAlone(guarded.marker)) this.#count(guarded.marker);
+      if (other !== invocation && guarded.name === name && guarded.marker.first === marker.first && isAlone(guarded.marker))
+        this.#count(guarded.marker);
     }
-    if (isBusy) this.#guarded.set(process, { name, marker });
+    if (isBusy) this.#guarded.set(invocation, { name, marker });
     else if (isAlone(marker)) this.#count(marker);
   }
 
-  unmarked(process: string): void {
-    this.#guarded.delete(process);
+  unmarked(invocation: string): void {
+    this.#guarded.delete(invocation);
   }
 
   /** It died, was given up, or ended without taking its marker back. */
-  ended(process: string): void {
-    const guarded = this.#guarded.get(process);
-    this.#guarded.delete(process);
+  ended(invocation: string): void {
+    const guarded = this.#guarded.get(invocation);
+    this.#guarded.delete(invocation);
     if (guarded !== undefined && isAlone(guarded.marker)) this.#count(guarded.marker);
   }
 
   /** What it had marked is committed; it has not died of that any more. */
-  committed(process: string): void {
-    this.#guarded.delete(process);
+  committed(invocation: string): void {
+    this.#guarded.delete(invocation);
   }
 
-  isGuarded(process: string): boolean {
-    return this.#guarded.has(process);
+  isGuarded(invocation: string): boolean {
+    return this.#guarded.has(invocation);
   }
 
   /** @param record  place and record, as the letter would say; or what a replay calls its redrive. Deaths of a record in one generation: a restore makes it another story. */

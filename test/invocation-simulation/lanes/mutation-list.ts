@@ -180,9 +180,16 @@ export const mutations: readonly Mutation[] = [
   one(
     'stored before flushed',
     'kept input is in a segment before its entries leave the ring',
-    'invocation/unit/materialise.ts',
-    "  if (flushed.kind === 'incomplete') return false;\n  await warm.lane?.store(headOf(warm));\n",
-    "  if (flushed.kind === 'incomplete') return false;\n",
+    'invocation/unit/commit.ts',
+    '  await warm.lane?.secure({ generation: warm.ring.generation, flushedThrough: warm.flushedThrough });\n',
+    '',
+  ),
+  one(
+    'one chain',
+    'a segment goes on from the list of the newest entry',
+    'invocation/lane/lane-memory.ts',
+    '    if (head.lane.segment !== this.#committed.segment) this.#own = undefined;\n',
+    '',
   ),
   one(
     'seal keeps nothing',

@@ -13,7 +13,6 @@ import { decodeUnit } from '../../../lib/invocation/lane/kept-format.ts';
 import { laneOf, laneRecord, laneSplits, queueOfStage, splitByLane } from '../../../lib/invocation/lane/queues.ts';
 import { patient } from '../../../lib/invocation/patience.ts';
 import { decodeLetter, letterId, letterIdOf, lettersAddress } from '../../../lib/invocation/poison/dead-letters.ts';
-import type { InvocationPorts } from '../../../lib/invocation/ports.ts';
 import { createEnvironment, createServices, type EnvironmentOptions } from '../../../lib/invocation/unit/create-environment.ts';
 import { type ListedLetter, listLetters } from '../../../lib/invocation/unit/look.ts';
 import { describe } from '../../../lib/operators/describe.ts';
@@ -40,6 +39,7 @@ import { type Drawn, drawn, queueHooks, serviceHooks } from './draw.ts';
 import { keyOf, type Letter, laneJob } from './job.ts';
 import { isInOrder, judged, type Kind, type Sent, seenBy } from './judgement.ts';
 import { KeptWatch } from './kept-watch.ts';
+import { WatchedEnvironments } from './watched-environments.ts';
 
 export interface Outcome extends Verdict {
   readonly trace: readonly string[];
@@ -72,7 +72,7 @@ class Scenario {
   readonly #drawn: Drawn;
   readonly #sent: Sent[] = [];
   readonly #lost = new Set<string>();
-  readonly #busy = new Map<string, number>();
+  readonly #watched: WatchedEnvironments;
   readonly #failures: string[] = [];
   readonly #calm: { plan: Plan; options: EnvironmentOptions };
   #isOver = false;
@@ -102,6 +102,16 @@ class Scenario {
     };
     this.#queue = new FakeQueue({ ...setting, hooks: queueHooks(random.fork('queue'), this.#chaos, { now, timeoutMs, lost }) });
     this.#watch = new KeptWatch({ service: this.#service, fail: (what) => this.#fail(what), onEntry: (entry) => this.#meetEntry(entry) });
+    this.#watched = new WatchedEnvironments({
+      world: this.#world,
+      service: this.#service,
+      chaos: this.#chaos,
+      blame: this.#blame,
+      happened: this.#happened,
+      risk: this.#drawn.risk,
+      lifeMs: lifeOfTimeouts * timeoutMs,
+      tell: (invocation) => (invocation.kind === 'queue' ? invocation.messages.map(told).join(' ') : invocation.kind),
+    });
     this.#fleet = new Fleet({
       world: this.#world,
       chaos: this.#chaos,
@@ -166,7 +176,7 @@ class Scenario {
         restore: random.pick([0, 0.05, 0.2]),
         pause: random.pick([0, 0, 0.02]),
       },
-      portsOf: (process) => patient(this.#ports(process), { clock: process.ports.clock, random: process.ports.random }),
+      portsOf: (process) => patient(this.#watched.ports(process), { clock: process.ports.clock, random: process.ports.random }),
       planOf: () => this.#calm.plan,
       item: () => this.#watch.item,
       isOver: () => this.#isOver,
@@ -366,58 +376,7 @@ class Scenario {
 
   #environment(process: SimulatedProcess): UnderTest {
     const plan = this.#plan((letter) => this.#run(process, letter));
-    const environment = createEnvironment({ ...this.#options(process), plan, ports: this.#ports(process) });
-    void process.becomes('dead').then(() => this.#blame.ended(process.name));
-    return {
-      invoke: async (invocation, o) => {
-        const { name } = process;
-        this.#busy.set(name, (this.#busy.get(name) ?? 0) + 1);
-        let isUnderWay = true;
-        this.#world.alarm(lifeOfTimeouts * this.#drawn.timeoutMs, () => {
-          if (isUnderWay) process.lose();
-        });
-        if (invocation.kind === 'queue') this.#world.note(`  with ${invocation.messages.map(told).join(' ')}`);
-        try {
-          const answer = await environment.invoke(invocation, o);
-          if (answer.kind === 'partial' && answer.settled !== undefined) this.#world.note(`  settled ${answer.settled.join(' ')}`);
-          return answer;
-        } finally {
-          isUnderWay = false;
-          this.#busy.set(name, this.#busy.get(name)! - 1);
-          if (this.#busy.get(name) === 0) this.#blame.ended(name);
-        }
-      },
-    };
-  }
-
-  #ports(process: SimulatedProcess): InvocationPorts {
-    return fakePorts(this.#service, (method, place, effect) =>
-      process.call(method, place, () => {
-        const isAtRisk = method === 'changelog.put' && this.#blame.isGuarded(process.name);
-        if (isAtRisk && this.#chaos.happens(this.#drawn.risk.before)) return this.#lose(process, 'dies under its marker');
-        const result = effect();
-        if (place.startsWith('marker/')) this.#meetMarker(process, method, place, result);
-        if (!isAtRisk || (result as { readonly kind: string }).kind !== 'stored') return result;
-        this.#blame.committed(process.name);
-        if (this.#chaos.happens(this.#drawn.risk.after)) return this.#lose(process, 'dies behind its commit');
-        return result;
-      }),
-    );
-  }
-
-  #lose(process: SimulatedProcess, how: 'dies under its marker' | 'dies behind its commit'): never {
-    this.#happened.count(how);
-    this.#chaos.kill(process, this.#world);
-    throw new Error('no answer from whoever died');
-  }
-
-  #meetMarker(process: SimulatedProcess, method: string, name: string, result: unknown): void {
-    const isBusy = process.state !== 'dead' && (this.#busy.get(process.name) ?? 0) > 0;
-    if (method === 'items.put' && (result as { readonly kind: string }).kind === 'stored') {
-      this.#happened.count('marker written');
-      this.#blame.marked(process.name, name, this.#service.items.get(name)!.bytes, isBusy);
-    }
-    if (method === 'items.remove' && result === 'removed') this.#blame.unmarked(process.name);
+    return this.#watched.watch(createEnvironment({ ...this.#options(process), plan, ports: this.#watched.ports(process) }), process);
   }
 
   #meetEntry({ head, body }: Entry): void {
