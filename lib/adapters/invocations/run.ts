@@ -281,6 +281,13 @@ class InvocationsRun {
     this.#failure = { error };
     this.#gate.set(false);
     try {
+      // Who was taken over finds things gone that its successor has cleaned up, and has no say in the job any more.
+      await this.#parts.ownership.check();
+    } catch (lost) {
+      this.#lost.reject(lost);
+      return;
+    }
+    try {
       await requestFail(this.#parts.ports, error instanceof Error ? error.message : String(error));
       this.#pulseBell.ring();
     } catch {
