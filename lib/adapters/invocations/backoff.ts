@@ -7,6 +7,8 @@ const waitMsMin = 5;
 const waitMsMax = 500;
 /** Errors in a row of one delivery that a job survives: each was preceded by a wait, so they span several seconds. */
 const errorsInARowMax = 12;
+/** The same for a store that is busy. A worker that was stopped in the middle of a write keeps everyone out until it is found and killed. */
+const busyInARowMax = 200;
 
 /** Errors that another try would meet again. */
 const fatalCodes: ReadonlySet<string> = new Set([
@@ -41,7 +43,8 @@ export class Backoff {
   /** @throws the error when it is one too many */
   failed(error: unknown): void {
     this.#errors += 1;
-    if (this.#errors > errorsInARowMax || (isSluiceError(error) && fatalCodes.has(error.code))) throw error;
+    const max = isSluiceError(error) && error.code === 'STORE_THROTTLED' ? busyInARowMax : errorsInARowMax;
+    if (this.#errors > max || (isSluiceError(error) && fatalCodes.has(error.code))) throw error;
   }
 
   reset(): void {
