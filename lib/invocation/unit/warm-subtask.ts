@@ -2,6 +2,7 @@
 
 import type { Stage } from '../../graph/plan.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
+import { isKnownAborted } from '../alignment.ts';
 import type { Entry, EntryHead } from '../entry.ts';
 import { nextEpoch } from '../entry.ts';
 import type { WaitingMessage } from '../intake.ts';
@@ -51,8 +52,7 @@ export function headOf(warm: WarmSubtask): EntryHead {
 export function versionView(warm: WarmSubtask): VersionView {
   const { item } = warm;
   const head = headOf(warm);
-  const own = head.kind === 'barrier' ? [...head.open, head.epoch] : head.open;
-  const points = [...item.completed.map((c) => c.checkpoint), ...item.open.map((o) => o.checkpoint), ...own];
+  const points = [...item.completed.map((c) => c.checkpoint), ...item.open.map((o) => o.checkpoint), ...passedBarriers(warm)];
   return { generation: head.generation, restores: item.restores, points: [...new Set(points)], epoch: nextEpoch(head) };
 }
 
@@ -64,6 +64,12 @@ export function newestCompleted(item: JobItem): number {
 export function openBarriers(warm: WarmSubtask): readonly number[] {
   const head = headOf(warm);
   const over = Math.max(newestCompleted(warm.item), head.lastCompleted);
+  return [...new Set(passedBarriers(warm))].filter((barrier) => barrier > over);
+}
+
+/** Barriers that entries name as open, but for those that the job item knows to be aborted: where one abort follows another they would pile up. */
+function passedBarriers(warm: WarmSubtask): readonly number[] {
+  const head = headOf(warm);
   const passed = head.kind === 'barrier' ? [...head.open, head.epoch] : head.open;
-  return [...new Set(passed)].filter((barrier) => barrier > over);
+  return passed.filter((barrier) => !isKnownAborted(barrier, head.generation, warm.item));
 }
