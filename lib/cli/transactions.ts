@@ -46,7 +46,7 @@ async function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
     throw usageError(`\`sluice ${call.shape.name}\` needs --transaction, once for each, or --all`);
   const opened = await invocationsJob(call);
   try {
-    await refuseWhileItWorks(opened);
+    await refuseWhileItWorks(opened, how);
     const listed = await listTransactions(opened.ports, await itemOf(opened));
     const wanted = names.length === 0 ? listed : names.map((name) => findOne(listed, name));
     const settler = settlerOf(opened, await loadPlan(opened, loadJob), voiceOf(call));
@@ -61,6 +61,16 @@ async function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
   }
 }
 
+/** The next checkpoint of a job that goes on promises it again, and could never keep the promise. */
+function stillPromised({ job }: OpenedJob, status: string): SluiceError {
+  return new SluiceError('JOB_NOT_IN_STATE', {
+    message: `${job} is ${status}, and what it has promised to its sinks cannot be taken back while it may go on`,
+    next: 'fix-the-command',
+    advice: `cancel it first: \`sluice cancel ${job}\``,
+    job,
+  });
+}
+
 function findOne(listed: readonly ListedTransaction[], name: string): ListedTransaction {
   const found = listed.find((one) => one.name === name);
   if (found !== undefined) return found;
@@ -68,9 +78,10 @@ function findOne(listed: readonly ListedTransaction[], name: string): ListedTran
 }
 
 /** A job that works settles its transactions itself, and would be stuck with one that was decided the other way. */
-async function refuseWhileItWorks(opened: OpenedJob): Promise<void> {
+async function refuseWhileItWorks(opened: OpenedJob, how: 'commit' | 'abort'): Promise<void> {
   const { status } = await itemOf(opened);
   const owner = await ownerOf(opened);
+  if (how === 'abort' && status !== 'cancelled' && status !== 'finished') throw stillPromised(opened, status);
   if (owner === undefined || status === 'paused') return;
   throw new SluiceError('JOB_NOT_IN_STATE', {
     message: `${opened.job} is ${status}, by ${owner}, and settles its transactions itself`,

@@ -104,7 +104,7 @@ export async function stop(run: PulseRun): Promise<void> {
 export async function finishIfComplete(run: PulseRun): Promise<void> {
   const last = run.item.completed.at(-1);
   if (last?.trigger !== 'final' || last.generation !== run.item.generation || run.item.confirmed < last.checkpoint) return;
-  await sealOwners(run, { why: 'finished', isResumable: false });
+  await sealOwners(run, { why: 'finished', isResumable: true }); // a pause may come first, and then the job goes on from these
   const mayFinish = (item: JobItem): boolean =>
     item.status === 'running' &&
     item.restoring === undefined &&

@@ -90,7 +90,8 @@ export function withMoving(item: JobItem, { generation, parents, children }: Due
 
 /** Pure: the item with the children as owners, or the same one when this change was cancelled. */
 export function withMoved(item: JobItem, moving: Moving, seals: readonly Entry['head'][]): JobItem {
-  if (item.restoring !== undefined || item.moving === undefined || moveName(item.moving) !== moveName(moving)) return item;
+  if (item.status !== 'running' || item.restoring !== undefined) return item;
+  if (item.moving === undefined || moveName(item.moving) !== moveName(moving)) return item;
   return {
     ...item,
     moving: undefined,

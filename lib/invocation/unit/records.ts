@@ -67,6 +67,7 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
       tries += 1;
       if ((await commitPosition(session, warm, event)) === 'lost') continue;
       promised = head;
+      continue; // two entries of one invocation each need room of their own
     }
     // Another environment read on meanwhile and has ended the subtask: behind the end nothing may be sent any more, and these records are lost.
     if (promised !== undefined && warm.newest.head.hasEnded && !promised.hasEnded) return done;
