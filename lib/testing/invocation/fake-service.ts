@@ -1,7 +1,7 @@
 // One durable world of one job, in memory. Its parts do what they are asked at once and whole; when that is, whether the answer arrives and who
 // asks twice is decided by the `call` that the ports of a process are made with.
 //   F1  Nothing is shared: bytes are copied on their way in, when a process asks, and on their way out.
-//   F2  It is at least as strict as any service: bounds of request-limits.ts, order of UTF-8 bytes, batches and pages that end early.
+//   F2  It is no less strict than the strictest service: bounds of request-limits.ts, order of UTF-8 bytes, batches and pages that end early.
 //   F3  Observers hear of every durable change, in order, before anybody can see it.
 
 import { FakeChangelog } from './fake-changelog.ts';
