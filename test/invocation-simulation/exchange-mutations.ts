@@ -271,12 +271,20 @@ export const exchangeMutations: readonly Mutation[] = [
   {
     name: 'E tag',
     rule: 'rows are ordered by the tag of their write',
-    patches: [{ file: 'api/row-tag.ts', find: '  return a.generation - b.generation || a.n - b.n;', replace: '  return 1;' }],
+    patches: [
+      { file: 'api/row-tag.ts', find: '  return a.generation - b.generation || a.n - b.n || a.index - b.index;', replace: '  return 1;' },
+    ],
   },
   {
     name: 'E entry',
     rule: 'the tag of a row begins with the generation',
-    patches: [{ file: 'api/row-tag.ts', find: '  return a.generation - b.generation || a.n - b.n;', replace: '  return a.n - b.n;' }],
+    patches: [
+      {
+        file: 'api/row-tag.ts',
+        find: '  return a.generation - b.generation || a.n - b.n || a.index - b.index;',
+        replace: '  return a.n - b.n || a.index - b.index;',
+      },
+    ],
   },
   {
     name: 'E idle',

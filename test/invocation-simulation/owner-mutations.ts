@@ -160,9 +160,9 @@ export const ownerMutations: readonly Mutation[] = [
   one(
     'owners: timers apart',
     'subtasks that share key groups keep their timers apart',
-    'invocation/unit/admit.ts',
-    '    sharesGroups: facts.stage.inputs.length === 0,',
-    '    sharesGroups: false,',
+    'invocation/state/key-share.ts',
+    'sharesGroups: true };',
+    'sharesGroups: false };',
   ),
   one(
     'owners: letters',

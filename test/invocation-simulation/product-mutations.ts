@@ -115,7 +115,11 @@ export const productMutations: readonly Mutation[] = [
         find: "  if ((await decide(objects, t, 'committed')) === 'aborted') throw abortedBefore(t);\n",
         replace: '',
       },
-      { file: 'invocation/sinks/settler.ts', find: "  if ((await decide(objects, t, 'aborted')) === 'committed') return;\n", replace: '' },
+      {
+        file: 'invocation/sinks/settler.ts',
+        find: "  if ((await decide(objects, t, 'aborted')) === 'committed') return commit(o, t);\n",
+        replace: '',
+      },
     ],
   },
   {

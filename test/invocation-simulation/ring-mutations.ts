@@ -48,13 +48,13 @@ export const ringMutations: readonly Mutation[] = [
     patches: [
       {
         file: 'invocation/unit/warm-subtask.ts',
-        find: '  return [...new Set(passed)].filter((barrier) => barrier > over);',
+        find: '  return [...new Set(passedBarriers(warm))].filter((barrier) => barrier > over);',
         replace: '  return [];',
       },
       {
         file: 'invocation/unit/warm-subtask.ts',
-        find: "  const own = head.kind === 'barrier' ? [...head.open, head.epoch] : head.open;",
-        replace: '  const own: readonly number[] = [];',
+        find: '  return passed.filter((barrier) => !isKnownAborted(barrier, head.generation, warm.item));',
+        replace: '  return [];',
       },
     ],
   },

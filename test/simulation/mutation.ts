@@ -18,3 +18,22 @@ export interface Mutation {
 export function one(name: string, rule: string, file: string, find: string, replace: string): Mutation {
   return { name, rule, patches: [{ file, find, replace }] };
 }
+
+/**
+ * What the texts of files become under a mutation.
+ * @param read  text of a file below lib/
+ * @throws Error naming a patch whose text does not occur exactly once: the product has changed, and the mutation has to follow
+ */
+export function patched({ name, patches }: Mutation, read: (file: string) => string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const { file, find, replace } of patches) {
+    const text = texts.get(file) ?? read(file);
+    const times = text.split(find).length - 1;
+    if (times !== 1) throw new Error(`lib/${file} holds the text of mutation '${name}' ${times} times, not once: ${find}`);
+    texts.set(
+      file,
+      text.replace(find, () => replace),
+    );
+  }
+  return texts;
+}

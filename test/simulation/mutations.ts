@@ -12,7 +12,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { mutations as ofLanes } from '../invocation-simulation/lanes/mutation-list.ts';
 import { mutations as ofInvocations } from '../invocation-simulation/mutation-list.ts';
-import type { Mutation } from './mutation.ts';
+import { type Mutation, patched } from './mutation.ts';
 import { mutations as ofEmbedded } from './mutation-list.ts';
 
 const { values } = parseArgs({
@@ -59,25 +59,15 @@ function copied(from: string): string {
 
 /** Takes one rule out of a copy. @returns what puts it back */
 function mutate(copy: string, mutation: Mutation): () => void {
+  const read = (file: string): string => readFileSync(join(copy, 'lib', file), 'utf8');
   const before = new Map<string, string>();
-  const restore = (): void => {
-    for (const [path, text] of before) writeFileSync(path, text);
-  };
-  for (const { file, find, replace } of mutation.patches) {
-    const path = join(copy, 'lib', file);
-    const text = readFileSync(path, 'utf8');
-    const times = text.split(find).length - 1;
-    if (times !== 1) {
-      restore();
-      throw new Error(`lib/${file} holds the text of mutation '${mutation.name}' ${times} times, not once: ${find}`);
-    }
-    if (!before.has(path)) before.set(path, text);
-    writeFileSync(
-      path,
-      text.replace(find, () => replace),
-    );
+  for (const [file, text] of patched(mutation, read)) {
+    before.set(file, read(file));
+    writeFileSync(join(copy, 'lib', file), text);
   }
-  return restore;
+  return () => {
+    for (const [file, text] of before) writeFileSync(join(copy, 'lib', file), text);
+  };
 }
 
 /** Simulates a copy. @returns what it printed */
@@ -174,6 +164,9 @@ async function work(copy: string): Promise<void> {
 function sorted(seeds: Seeds, mutations: readonly Mutation[]): Seeds {
   return Object.fromEntries(mutations.flatMap(({ name }) => (seeds[name] === undefined ? [] : [[name, seeds[name]] as const])));
 }
+
+// A rule whose text has moved is told before hours are spent on the others.
+for (const { mutation } of chosen) patched(mutation, (file) => readFileSync(join(pristine, 'lib', file), 'utf8'));
 
 const copies = Array.from({ length: Math.min(Number(values.workers), played.length) }, () => copied(pristine));
 try {
