@@ -101,6 +101,13 @@ export const errorCodes = {
   STATE_TOO_LARGE: 'state is larger than its backend keeps',
   STATE_WITHOUT_OPERATOR: 'a checkpoint holds state of an operator that the job no longer has',
 
+  // Jobs on AWS
+  FUNCTION_FAILED: 'a function of a deployed job failed',
+  PACKAGE_MISSING: 'a package that only some users need is not installed',
+  STACK_UNKNOWN: 'there is no stack of that name',
+  STACK_WITHOUT_JOB: 'a stack does not hold the job that was asked for',
+  STEP_TIMED_OUT: 'a deployed job did not do what was asked in time',
+
   // The services under the invocation runtime
   STORE_FULL: 'the disk under a store is full',
   STORE_NOT_USABLE: 'a store cannot be opened, read or written, or is not one of ours',

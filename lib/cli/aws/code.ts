@@ -1,0 +1,80 @@
+// Commands that need the code of a deployed job: its query function has it, and answers what the same command prints with `--json` of a job in a
+// file.
+import { usageError } from '../arguments.ts';
+import type { Call, Command } from '../commands.ts';
+import { jsonOrText, requiredFlag } from '../invocations-job.ts';
+import { jsonText } from '../json-text.ts';
+import { tableText } from '../table.ts';
+import { timeText } from '../time-text.ts';
+import { withDeployment } from './open.ts';
+
+type Fields = Readonly<Record<string, unknown>>;
+
+async function ask(call: Call, event: Fields, tell: (answer: Fields) => number): Promise<number> {
+  return await withDeployment(call, async ({ deployed, functions }) => {
+    const answer = (await functions.call(deployed.query, event)) as Fields;
+    const code = tell(answer);
+    call.output.object({ job: deployed.job, ...answer });
+    return code;
+  });
+}
+
+export const stateGetDeployed: Command = (call) => {
+  const key = jsonOrText(requiredFlag(call, 'key'));
+  const event = { command: 'state get', operator: requiredFlag(call, 'operator'), state: requiredFlag(call, 'state'), key };
+  return ask(call, event, ({ value }) => {
+    call.output.text(value === undefined || value === null ? `nothing is kept for ${jsonText(key)}` : jsonText(value));
+    return 0;
+  });
+};
+
+export const listDeployedLetters: Command = (call) => letters(call, undefined);
+export const showDeployedLetters: Command = (call) => letters(call, call.arguments.flags.get('letter'));
+
+function letters(call: Call, wanted: readonly string[] | undefined): Promise<number> {
+  return ask(call, { command: 'dead-letters list' }, (answer) => {
+    const all = (answer.letters ?? []) as readonly Fields[];
+    for (const id of wanted ?? []) if (!all.some(({ letter }) => letter === id)) throw usageError(`there is no dead letter '${id}'`, { letter: id });
+    const shown = wanted === undefined ? all : all.filter(({ letter }) => wanted.includes(letter as string));
+    const rows = shown.map((l) => [l.letter, l.subtask, l.operator, timeText(Number(l.parkedMs)), errorText(l.error)].map(String));
+    call.output.text(rows.length === 0 ? 'no dead letter' : tableText(['letter', 'subtask', 'operator', 'parked', 'error'], rows));
+    if (wanted !== undefined) for (const { letter, value } of shown) call.output.text(`${letter}: ${jsonText(value)}`);
+    return 0;
+  });
+}
+
+function errorText(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
+}
+
+export const redriveDeployedLetters: Command = (call) => {
+  const ids = call.arguments.flags.get('letter') ?? [];
+  if ((ids.length === 0) !== call.arguments.flags.has('all'))
+    throw usageError(`\`sluice ${call.shape.name}\` needs --letter, once for each, or --all`);
+  return ask(call, { command: 'dead-letters redrive', letters: ids.length === 0 ? 'all' : ids }, (answer) => {
+    for (const { letter, outcome } of (answer.letters ?? []) as readonly Fields[]) call.output.text(`${letter}: ${outcome}`);
+    return answer.state === 'done' ? 0 : 1;
+  });
+};
+
+export const listDeployedTransactions: Command = (call) =>
+  ask(call, { command: 'transactions list' }, (answer) => {
+    const all = (answer.transactions ?? []) as readonly Fields[];
+    const head = ['transaction', 'sink', 'subtask', 'checkpoint', 'rows', 'state'];
+    const rows = all.map((t) => [t.transaction, t.sink, t.subtask, t.checkpoint, t.rows ?? 'gone', t.state].map(String));
+    call.output.text(rows.length === 0 ? 'no transaction is pending' : tableText(head, rows, [3, 4]));
+    return 0;
+  });
+
+export const commitDeployedTransactions: Command = (call) => settle(call, 'commit');
+export const abortDeployedTransactions: Command = (call) => settle(call, 'abort');
+
+function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
+  const names = call.arguments.flags.get('transaction') ?? [];
+  if ((names.length === 0) !== call.arguments.flags.has('all'))
+    throw usageError(`\`sluice ${call.shape.name}\` needs --transaction, once for each, or --all`);
+  return ask(call, { command: `transactions ${how}`, names: names.length === 0 ? 'all' : names }, (answer) => {
+    for (const name of (answer.transactions ?? []) as readonly unknown[]) call.output.text(`${name} is ${how === 'commit' ? 'committed' : 'aborted'}`);
+    return answer.state === 'done' ? 0 : 1;
+  });
+}

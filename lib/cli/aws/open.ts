@@ -1,0 +1,40 @@
+// How commands reach a deployed job: by its stack, on the same ports as its functions.
+import { openAwsPorts } from '../../adapters/aws/aws-ports.ts';
+import { systemClock as clock, systemRandom as random } from '../../adapters/embedded/system-clock.ts';
+import type { OpenedJob } from '../../adapters/invocations/tools.ts';
+import { readExistingJob } from '../../invocation/coordinator/read-job.ts';
+import type { JobItem } from '../../invocation/job-item.ts';
+import { patient } from '../../invocation/patience.ts';
+import type { Call } from '../commands.ts';
+import { type FunctionCaller, functionCaller } from './call-function.ts';
+import type { AwsPlace } from './sdk.ts';
+import { type DeployedJob, findDeployed, readStack } from './stack.ts';
+
+export interface OpenedDeployment {
+  readonly deployed: DeployedJob;
+  readonly opened: OpenedJob;
+  readonly functions: FunctionCaller;
+  item(): Promise<JobItem>;
+}
+
+export function placeOf({ arguments: given }: Call): AwsPlace {
+  return { endpoint: given.flags.get('endpoint')?.[0] };
+}
+
+/** Opens the job of the call, and closes it when the work is done. */
+export async function withDeployment(call: Call, work: (o: OpenedDeployment) => Promise<number>): Promise<number> {
+  const place = placeOf(call);
+  const stack = call.arguments.flags.get('stack')![0]!;
+  const deployed = findDeployed(stack, await readStack(stack, place), call.arguments.positionals[0]!);
+  const { job, table, bucket, queues } = deployed;
+  const opened = openAwsPorts({ job, table, bucket, queues, clock, ...(place.endpoint === undefined ? {} : { endpoint: place.endpoint }) });
+  const functions = await functionCaller(place);
+  const ports = patient(opened, { clock, random });
+  const item = async (): Promise<JobItem> => (await readExistingJob(ports)).item;
+  try {
+    return await work({ deployed, functions, item, opened: { job, database: `stack ${stack}`, ports, close: () => opened.close() } });
+  } finally {
+    functions.close();
+    opened.close();
+  }
+}
