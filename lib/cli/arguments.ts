@@ -22,8 +22,10 @@ export interface Flag {
 export interface CommandShape {
   /** As typed, such as `checkpoints list`. */
   readonly name: string;
-  /** Names of the positionals, all required. */
+  /** Names of the positionals that are required. */
   readonly positionals: readonly string[];
+  /** Names of those that may follow. */
+  readonly optional?: readonly string[];
   readonly flags: readonly Flag[];
   /** Flags that are not declared go to the job. */
   readonly takesParams: boolean;
@@ -115,9 +117,10 @@ function switchOf(flag: Flag, inline: string | undefined): string {
 function checkPositionals(given: readonly string[], shape: CommandShape): void {
   const missing = shape.positionals[given.length];
   if (missing !== undefined) throw usageError(`\`sluice ${shape.name}\` needs ${missing}`);
-  const surplus = given[shape.positionals.length];
+  const names = [...shape.positionals, ...(shape.optional ?? [])];
+  const surplus = given[names.length];
   if (surplus !== undefined) {
-    throw usageError(`\`sluice ${shape.name}\` takes ${shape.positionals.join(' ')} and nothing else, but '${surplus}' was given`);
+    throw usageError(`\`sluice ${shape.name}\` takes ${names.join(' ')} and nothing else, but '${surplus}' was given`);
   }
 }
 

@@ -15,7 +15,10 @@ export interface Call {
 export type Command = (call: Call) => Promise<number>;
 
 export interface CommandEntry extends Described {
-  readonly load: () => Promise<Command>;
+  /** Absent: the command is for deployed jobs only, and needs --stack. */
+  readonly load?: () => Promise<Command>;
+  /** With --stack; absent: the command is not for deployed jobs. */
+  readonly loadDeployed?: () => Promise<Command>;
 }
 
 const set: Flag = { name: 'set', value: 'key=value', repeats: true, help: 'a setting of sluice.yaml, for this call; may be repeated' };
@@ -59,11 +62,16 @@ const plan: CommandShape = {
   ],
 };
 
+const deployed: readonly Flag[] = [
+  { name: 'stack', value: 'NAME', help: 'the job is deployed on AWS, by this stack' },
+  { name: 'endpoint', value: 'URL', help: 'address of an emulator of AWS; with --stack' },
+];
+
 const named = (name: string, positional: string, ...own: readonly Flag[]): CommandShape => ({
   name,
   positionals: [positional],
   takesParams: false,
-  flags: [...own, set, ...laterFlags(['stack', 'NAME'], ['endpoint', 'URL'])],
+  flags: [...own, set, ...deployed],
 });
 
 const operatorFlag: Flag = { name: 'operator', value: 'UID', help: 'uid of the operator' };
@@ -84,72 +92,85 @@ export const commands: readonly CommandEntry[] = [
     shape: named('checkpoints list', 'NAME|PATH'),
     summary: 'lists the completed checkpoints of a job, newest last',
     load: async () => (await import('./checkpoints.ts')).listCheckpoints,
+    loadDeployed: async () => (await import('./aws/look.ts')).listDeployedCheckpoints,
   },
   {
     shape: named('checkpoints show', 'NAME|PATH'),
     summary: 'shows one checkpoint, or the newest of a job, with the state of each operator',
     load: async () => (await import('./checkpoints.ts')).showCheckpoint,
+    loadDeployed: async () => (await import('./aws/look.ts')).showDeployedCheckpoint,
   },
   {
     shape: named('cancel', 'NAME'),
     summary: 'cancels a running job and waits until it has ended',
     load: async () => (await import('./cancel.ts')).cancel,
+    loadDeployed: async () => (await import('./aws/stop.ts')).cancelDeployed,
   },
   {
     shape: named('pause', 'NAME'),
     summary: 'lets a job of --runtime invocations stand still; its input stays where it is',
     load: async () => (await import('./pause.ts')).pause,
+    loadDeployed: async () => (await import('./aws/stop.ts')).pauseDeployed,
   },
   {
     shape: named('resume', 'NAME'),
     summary: 'lets a paused or failed job go on from where it stands',
     load: async () => (await import('./pause.ts')).resume,
+    loadDeployed: async () => (await import('./aws/stop.ts')).resumeDeployed,
   },
   {
     shape: named('state get', 'NAME', operatorFlag, stateFlag, keyFlag),
     summary: 'shows the state of one key as it is now',
     load: async () => (await import('./state.ts')).stateGet,
+    loadDeployed: async () => (await import('./aws/code.ts')).stateGetDeployed,
   },
   {
     shape: named('transactions list', 'NAME'),
     summary: 'lists what is promised to sinks and not known to be settled',
     load: async () => (await import('./transactions.ts')).list,
+    loadDeployed: async () => (await import('./aws/code.ts')).listDeployedTransactions,
   },
   {
     shape: named('transactions commit', 'NAME', transaction, all),
     summary: 'makes promised rows visible',
     load: async () => (await import('./transactions.ts')).commit,
+    loadDeployed: async () => (await import('./aws/code.ts')).commitDeployedTransactions,
   },
   {
     shape: named('transactions abort', 'NAME', transaction, all),
     summary: 'gives promised rows up',
     load: async () => (await import('./transactions.ts')).abort,
+    loadDeployed: async () => (await import('./aws/code.ts')).abortDeployedTransactions,
   },
   {
     shape: named('dead-letters list', 'NAME'),
     summary: 'lists records that could not be processed and were parked',
     load: async () => (await import('./dead-letters.ts')).list,
+    loadDeployed: async () => (await import('./aws/code.ts')).listDeployedLetters,
   },
   {
     shape: named('dead-letters show', 'NAME', letter),
     summary: 'shows parked records whole, with their errors',
     load: async () => (await import('./dead-letters.ts')).show,
+    loadDeployed: async () => (await import('./aws/code.ts')).showDeployedLetters,
   },
   {
     shape: named('dead-letters redrive', 'NAME', letter, all),
     summary: 'processes parked records again, each once',
     load: async () => (await import('./dead-letters.ts')).redrive,
+    loadDeployed: async () => (await import('./aws/code.ts')).redriveDeployedLetters,
+  },
+  {
+    shape: { name: 'restore', positionals: ['NAME'], optional: ['PATH'], takesParams: false, flags: deployed },
+    summary: 'takes a deployed job back to a checkpoint: the newest, or that of PATH',
+    loadDeployed: async () => (await import('./aws/stop.ts')).restoreDeployed,
+  },
+  {
+    shape: { name: 'status', positionals: [], optional: ['NAME'], takesParams: false, flags: deployed },
+    summary: 'shows what the jobs of a stack are doing',
+    loadDeployed: async () => (await import('./aws/look.ts')).statusDeployed,
   },
 ];
 
 /** Commands of later versions: refused by name instead of being called unknown. */
-export const laterCommands: readonly string[] = [
-  'savepoint',
-  'stop',
-  'state list',
-  'state export',
-  'deploy',
-  'destroy',
-  'status',
-  'restore',
-];
+export const laterCommands: readonly string[] = ['savepoint', 'stop', 'state list', 'state export', 'deploy', 'destroy'];

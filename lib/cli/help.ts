@@ -13,7 +13,7 @@ function columns(rows: readonly (readonly [string, string])[]): string {
 }
 
 function usageOf(shape: CommandShape): string {
-  return ['sluice', shape.name, ...shape.positionals].join(' ');
+  return ['sluice', shape.name, ...shape.positionals, ...(shape.optional ?? []).map((name) => `[${name}]`)].join(' ');
 }
 
 export function overview(commands: readonly Described[], version: string): string {

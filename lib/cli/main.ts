@@ -5,7 +5,7 @@
 //   M3  A process whose work was forgotten, so that nothing keeps it alive, says so and fails.
 import nodeModule from 'node:module'; // whole, because an older Node would stop at a name that it lacks before it could be told why
 import { type Arguments, notAvailableYet, parseArguments, usageError } from './arguments.ts';
-import { type CommandEntry, commands, laterCommands } from './commands.ts';
+import { type Command, type CommandEntry, commands, laterCommands } from './commands.ts';
 import { Output } from './output.ts';
 
 /** Splits the words into the command and what is behind it; common flags may stand before the command. */
@@ -64,8 +64,18 @@ async function perform(words: readonly string[], output: Output): Promise<number
     throw own[0]?.startsWith('-') === false ? await unknownCommand(own) : usageError('no command is given; `sluice --help` lists them');
   }
   const given: Arguments = parseArguments(rest, entry.shape);
-  const command = await entry.load();
+  const command = await loaderOf(entry, given)();
   return await command({ shape: entry.shape, arguments: given, output });
+}
+
+/** Where the job of the call is: in this place, or deployed. */
+function loaderOf({ shape, load, loadDeployed }: CommandEntry, { flags }: Arguments): () => Promise<Command> {
+  const isDeployed = flags.has('stack');
+  if (flags.has('endpoint') && !isDeployed) throw usageError('--endpoint is for deployed jobs; --stack is missing');
+  if (isDeployed && loadDeployed === undefined) throw usageError(`\`sluice ${shape.name}\` is not for deployed jobs`);
+  const loader = isDeployed ? loadDeployed : load;
+  if (loader === undefined) throw usageError(`\`sluice ${shape.name}\` is for deployed jobs; --stack is missing`);
+  return loader;
 }
 
 const nodeVersionMin = [22, 18]; // the first that reads TypeScript without a flag

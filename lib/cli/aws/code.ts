@@ -34,7 +34,8 @@ export const showDeployedLetters: Command = (call) => letters(call, call.argumen
 function letters(call: Call, wanted: readonly string[] | undefined): Promise<number> {
   return ask(call, { command: 'dead-letters list' }, (answer) => {
     const all = (answer.letters ?? []) as readonly Fields[];
-    for (const id of wanted ?? []) if (!all.some(({ letter }) => letter === id)) throw usageError(`there is no dead letter '${id}'`, { letter: id });
+    for (const id of wanted ?? [])
+      if (!all.some(({ letter }) => letter === id)) throw usageError(`there is no dead letter '${id}'`, { letter: id });
     const shown = wanted === undefined ? all : all.filter(({ letter }) => wanted.includes(letter as string));
     const rows = shown.map((l) => [l.letter, l.subtask, l.operator, timeText(Number(l.parkedMs)), errorText(l.error)].map(String));
     call.output.text(rows.length === 0 ? 'no dead letter' : tableText(['letter', 'subtask', 'operator', 'parked', 'error'], rows));
@@ -74,7 +75,8 @@ function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
   if ((names.length === 0) !== call.arguments.flags.has('all'))
     throw usageError(`\`sluice ${call.shape.name}\` needs --transaction, once for each, or --all`);
   return ask(call, { command: `transactions ${how}`, names: names.length === 0 ? 'all' : names }, (answer) => {
-    for (const name of (answer.transactions ?? []) as readonly unknown[]) call.output.text(`${name} is ${how === 'commit' ? 'committed' : 'aborted'}`);
+    for (const name of (answer.transactions ?? []) as readonly unknown[])
+      call.output.text(`${name} is ${how === 'commit' ? 'committed' : 'aborted'}`);
     return answer.state === 'done' ? 0 : 1;
   });
 }

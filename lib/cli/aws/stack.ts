@@ -88,5 +88,10 @@ export function findDeployed(stack: string, jobs: readonly DeployedJob[], name: 
   const names = jobs.map(({ job }) => job);
   const meant = nearest(name, names);
   const hint = meant !== undefined ? `; did you mean ${meant}?` : names.length === 0 ? '' : `; it holds ${names.join(', ')}`;
-  throw new SluiceError('STACK_WITHOUT_JOB', { message: `stack ${stack} holds no job ${name}${hint}`, next: 'fix-the-command', stack, job: name });
+  throw new SluiceError('STACK_WITHOUT_JOB', {
+    message: `stack ${stack} holds no job ${name}${hint}`,
+    next: 'fix-the-command',
+    stack,
+    job: name,
+  });
 }
