@@ -31,6 +31,15 @@ export interface SplitProgress {
    * 0: nothing to replay.
    */
   readonly replayUntil: number;
+  /** The source gives idle splits up, and a tick found this one without a record since the last one that was taken. Absent: it speaks. */
+  readonly silence?: Silence | undefined;
+}
+
+export interface Silence {
+  /** Clock of the tick that first found it silent, ms. */
+  readonly sinceMs: number;
+  /** It has been so for long enough: it holds event time back no more, until its next record. */
+  readonly isIdle: boolean;
 }
 
 /** One input channel, by its sender. */
@@ -159,6 +168,8 @@ export interface EntryHead {
   readonly attempts: readonly Attempt[];
   /** Lanes of a queue only. */
   readonly lane?: LaneProgress | undefined;
+  /** The rows in the body are those of this older entry, which was sealed before anybody knew that they were written. Absent: they are its own. */
+  readonly deliversOf?: number | undefined;
 }
 
 /** Where a piece of keyed state lies. `sub` is a map key, the number of a list chunk, or empty. All but `operator` and `state` are binary strings. */

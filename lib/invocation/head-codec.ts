@@ -1,6 +1,7 @@
 // The head of an entry as bytes, with a format of its own: it also lies in the handle of a checkpoint, long after the ring has forgotten the entry.
 //   H1  Every field is written in every head, the rare ones as one bit or one byte. Names of subtasks and splits are written once.
 //   H2  Numbers of entries may be -1 (nothing is flushed), so they are written one higher.
+//   H3  What was added to format 1 lies behind everything else, and is left out where there is none of it.
 
 import type { SplitPosition } from '../api/source.ts';
 import { ValueReader, ValueWriter } from '../core/value-codec.ts';
@@ -10,7 +11,7 @@ import { NameReader, NameWriter, readChoice, readList, readTime, writeList, writ
 const headFormat = 1;
 /** In order of their numbers in stored bytes. */
 const kinds: readonly EntryKind[] = ['init', 'data', 'barrier', 'seal'];
-const flag = { hasEnded: 1, lastBarrier: 2, operatorState: 4, stateBytes: 8, stateObject: 16, snapshot: 32, lane: 64 } as const;
+const flag = { hasEnded: 1, lastBarrier: 2, operatorState: 4, stateBytes: 8, stateObject: 16, snapshot: 32, lane: 64, added: 128 } as const;
 
 /** @throws SluiceError `VALUE_NOT_ENCODABLE` when a position of a source is no plain data */
 export function encodeHead(h: EntryHead): Uint8Array {
@@ -47,6 +48,7 @@ export function encodeHead(h: EntryHead): Uint8Array {
     w.writeVarint(a.count);
   });
   if (h.lane !== undefined) writeLane(w, h.lane);
+  if (h.deliversOf !== undefined) w.writeVarint(h.deliversOf);
   return w.take();
 }
 
@@ -56,7 +58,6 @@ export function decodeHead(bytes: Uint8Array): EntryHead {
   r.readFormat(headFormat);
   const kind = readChoice(r, kinds, 'kind of entry');
   const flags = r.readByte();
-  if (flags > 127) throw r.damaged(`no head has flags ${flags}`);
   const names = new NameReader(r);
   const has = (f: number): boolean => (flags & f) !== 0;
   const watermark = readTime(r);
@@ -87,6 +88,7 @@ export function decodeHead(bytes: Uint8Array): EntryHead {
     transactions: readList(r, () => readTransaction(r, names)),
     attempts: readList(r, () => ({ place: names.read(), record: r.readString(), count: r.readVarint() })),
     ...(has(flag.lane) ? { lane: readLane(r) } : {}),
+    ...(has(flag.added) ? { deliversOf: r.readVarint() } : {}),
   };
   r.expectEnd();
   return head;
@@ -100,15 +102,17 @@ function flagsOf(h: EntryHead): number {
     (h.operatorState?.bytes === undefined ? 0 : flag.stateBytes) |
     (h.operatorState?.object === undefined ? 0 : flag.stateObject) |
     (h.snapshot === undefined ? 0 : flag.snapshot) |
-    (h.lane === undefined ? 0 : flag.lane)
+    (h.lane === undefined ? 0 : flag.lane) |
+    (h.deliversOf === undefined ? 0 : flag.added)
   );
 }
 
-const splitFlag = { hasPosition: 1, hasEnded: 2 } as const;
+const splitFlag = { hasPosition: 1, hasEnded: 2, silence: 4, isIdle: 8 } as const;
 
 function writeSplit(w: ValueWriter, s: SplitProgress): void {
   w.writeVarint(s.ordinal);
-  w.writeByte((s.position === undefined ? 0 : splitFlag.hasPosition) | (s.hasEnded ? splitFlag.hasEnded : 0));
+  const silence = s.silence === undefined ? 0 : splitFlag.silence | (s.silence.isIdle ? splitFlag.isIdle : 0);
+  w.writeByte((s.position === undefined ? 0 : splitFlag.hasPosition) | (s.hasEnded ? splitFlag.hasEnded : 0) | silence);
   w.writeValue(s.split);
   if (s.position !== undefined) {
     w.writeVarint(s.position.index);
@@ -117,12 +121,13 @@ function writeSplit(w: ValueWriter, s: SplitProgress): void {
   writeTime(w, s.largest);
   w.writeVarint(s.malformed);
   w.writeVarint(s.replayUntil);
+  if (s.silence !== undefined) writeTime(w, s.silence.sinceMs);
 }
 
 function readSplit(r: ValueReader): SplitProgress {
   const ordinal = r.readVarint();
   const flags = r.readByte();
-  if (flags > 3) throw r.damaged(`no split has flags ${flags}`);
+  if (flags > 15 || (flags & (splitFlag.silence | splitFlag.isIdle)) === splitFlag.isIdle) throw r.damaged(`no split has flags ${flags}`);
   const split = r.readValue();
   if (typeof split !== 'object' || split === null || !('id' in split)) throw r.damaged('a split has no id');
   const position: SplitPosition | undefined =
@@ -135,6 +140,7 @@ function readSplit(r: ValueReader): SplitProgress {
     largest: readTime(r),
     malformed: r.readVarint(),
     replayUntil: r.readVarint(),
+    ...((flags & splitFlag.silence) === 0 ? {} : { silence: { sinceMs: readTime(r), isIdle: (flags & splitFlag.isIdle) !== 0 } }),
   };
 }
 

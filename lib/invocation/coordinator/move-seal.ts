@@ -33,7 +33,7 @@ export function moveSeal(
   const { parents } = p.moving;
   const joint = parents.length > 1 ? { parents } : {};
   const { messages, sent } = outbox.pack(emissions, p.head, { kind: 'successors', senders, ...joint });
-  const head = { ...p.head, n: p.head.n + 1, kind: 'seal' as const, writer: moveWriter, epoch, sent };
+  const head = { ...p.head, n: p.head.n + 1, kind: 'seal' as const, writer: moveWriter, epoch, sent, deliversOf: undefined };
   return { head, body: { ...emptyBody, messages } };
 }
 

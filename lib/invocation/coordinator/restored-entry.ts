@@ -63,6 +63,7 @@ export function restoredHead({ handle, owner, restoring, until, seals, plan, lan
     // Tries are counted at positions, and those of channels are new.
     attempts: source === undefined ? [] : head.attempts,
     ...(lane === undefined ? {} : { lane }),
+    deliversOf: undefined,
   };
 }
 

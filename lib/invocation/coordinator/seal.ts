@@ -2,7 +2,8 @@
 //   S1  After its seal a ring takes no entry, so an environment that reads nothing but appends learns that it has to read. There is always a slot
 //       for the seal.
 //   S2  A seal says what the entry before it said. Where the job may go on from it, it also carries what that entry wanted delivered: nobody can
-//       have been told whether that happened, and nobody but the newest entry says it.
+//       have been told whether that happened, and nobody but the newest entry says it. It names the entry that the rows are of, whose tags they keep: a
+//       sink that had them before the seal tells by these that it has them.
 //   S3  A seal never takes the slot of an entry that is not in the base: rather nothing is sealed, and whoever wanted it says so.
 
 import { SluiceError } from '../../core/errors.ts';
@@ -18,6 +19,14 @@ export const moveWriter = 'move';
 
 export function isMoveSeal({ writer }: Pick<EntryHead, 'writer'>): boolean {
   return writer === moveWriter;
+}
+
+/** Who opens a ring for a job that goes on. */
+export const openingWriter = 'resume';
+
+/** The entry that took the place of a seal, and nothing was appended since. */
+export function isOpening({ writer }: Pick<EntryHead, 'writer'>): boolean {
+  return writer === openingWriter;
 }
 
 /** A subtask that is never faster than a coordinator for so long appends without end. */
@@ -85,10 +94,15 @@ async function append(ports: InvocationPorts, { ring, slots, change }: Sealing, 
 /** Pure: the seal behind an entry. */
 export function sealOf({ head, body }: Entry, why: string): Entry {
   return {
-    head: { ...head, n: head.n + 1, kind: 'seal', writer: why, epoch: nextEpoch(head) },
+    head: { ...head, n: head.n + 1, kind: 'seal', writer: why, epoch: nextEpoch(head), ...deliversOf({ head, body }) },
     // What the entry before kept is in that entry; twice in the ring it would be twice in the list.
     body: { ...body, delta: emptyDelta, kept: undefined },
   };
+}
+
+/** However often a job stands still and goes on with nothing in between, the rows stay those of the entry that had them first. */
+function deliversOf({ head, body }: Entry): Pick<EntryHead, 'deliversOf'> {
+  return { deliversOf: body.rows.length === 0 ? undefined : (head.deliversOf ?? head.n) };
 }
 
 export async function storedEntry(ports: InvocationPorts, entry: Entry): Promise<StoredEntry> {

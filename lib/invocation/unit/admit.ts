@@ -4,10 +4,13 @@
 //   A2  The job item is read before the ring and again after it. A ring is only as good as the generation under which it was read, and what the
 //       item says of checkpoints must not be older than what the ring's last writer knew.
 //   A3  A subtask is admitted only while the job item lists it as an owner: a restore seals the rings of owners, and of nobody else.
+//       A ring that was opened again takes work when the job runs again, which is when all of them are open: one of a job that is stopped on its way
+//       there takes none. So the first entry behind the opening is appended by whoever has read that the job runs, after the opening.
 //   A4  What another environment appended may not be delivered yet. Whoever takes over delivers the newest entry again before it appends.
 
 import { SluiceError } from '../../core/errors.ts';
 import { readJob } from '../coordinator/read-job.ts';
+import { isOpening } from '../coordinator/seal.ts';
 import type { Entry, EntryHead } from '../entry.ts';
 import { unpackEntry, unpackHead } from '../entry-codec.ts';
 import type { Refusal } from '../invocation.ts';
@@ -42,6 +45,7 @@ export async function recover(subtask: string, services: UnitServices): Promise<
     const owner = item.owners.find((o) => o.subtask === subtask);
     if (view === undefined || owner === undefined) return refused('not-an-owner');
     if (view === 'closed' || view.head.kind === 'seal') return refused('sealed');
+    if (isOpening(view.head) && item.status !== 'running') return refused('not-running');
     const stage = services.plan.stages[owner.stage];
     if (stage === undefined) return refused('not-an-owner');
     return { kind: 'admitted', warm: await recovered(view, { ring, owner, stage, item }, services) };
@@ -102,7 +106,8 @@ export async function catchUp(warm: WarmSubtask, services: UnitServices): Promis
   const newer = await readNewer(services.ports.changelog, warm.ring, warm.item.ringSlots, warm.newest.head.n);
   if (newer === 'too-far') return undefined;
   const last = newer.at(-1);
-  if (last !== undefined && unpackHead(last.bytes).kind === 'seal') return undefined;
+  const head = last === undefined ? undefined : unpackHead(last.bytes);
+  if (head !== undefined && (head.kind === 'seal' || isOpening(head))) return undefined;
   for await (const entry of unpackEntries(newer, services.ports.objects)) {
     warm.state.catchUp(tagOf(entry.head), entry.body.delta);
     warm.lane?.learn(entry);

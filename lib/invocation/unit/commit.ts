@@ -99,6 +99,7 @@ function entryOf(warm: WarmSubtask, { kind, epoch, head: changes, body, lane }: 
     open: openBarriers(warm),
     lastBarrier: epoch === undefined ? last.lastBarrier : { checkpoint: epoch, n, flushedThrough },
     ...laneOf(warm, lane),
+    deliversOf: undefined,
   };
   return { head, body: lane === undefined || lane.kept.length === 0 ? body : { ...body, kept: lane.kept } };
 }

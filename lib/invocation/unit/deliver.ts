@@ -1,5 +1,6 @@
 // Deliver: everything that a committed entry wants from the outside, always from the entry itself, so that whoever does it again does the same.
 //   D1  Messages go first, then rows, then prepared transactions; the acknowledgement of a barrier is last, because it promises the rest.
+//       Rows keep the tags of the entry that had them first, also where the seal of a pause carried them on.
 //   D2  An entry may be followed by the next one only when it has been delivered, so only the newest can be undelivered.
 
 import type { Sink } from '../../api/sink.ts';
@@ -50,7 +51,7 @@ function newSink({ node }: PlannedOperator): Sink<unknown> {
 async function writeRows(warm: WarmSubtask, services: UnitServices): Promise<void> {
   const { stage, owner } = warm;
   const { head, body } = warm.newest;
-  const place = { generation: head.generation, n: head.n };
+  const place = { generation: head.generation, n: head.deliversOf ?? head.n };
   const written = new Map<string, number>();
   const printers = new Map<string, Printer>();
   for (const { sink: uid, bytes } of body.rows) {

@@ -73,6 +73,14 @@ export const head: EntryHead = {
   attempts: [{ place: 'shard-3', record: '4000000000', count: 2 }],
 };
 
+/** With what was added to format 1. */
+export const addedHead: EntryHead = {
+  ...head,
+  splits: head.splits.map((split, i) => ({ ...split, silence: { sinceMs: 1_700_000_060_000 + i, isIdle: i === 0 } })),
+  lane: { kept: 12, stored: 9, segment: 'kept/2/0-3/9-a', replay: undefined, buckets: { first: 3, last: 5 } },
+  deliversOf: 1_233,
+};
+
 /** The least that a head can hold. */
 export const bareHead: EntryHead = {
   generation: 0,
@@ -268,6 +276,7 @@ export function written(): Readonly<Record<string, Uint8Array>> {
     'entry-outside-body': outside.object!.bytes,
     stub: closedStub(1_023).bytes,
     head: encodeHead(head),
+    'head-added': encodeHead(addedHead),
     'state-item': encodeItem(versions).bytes,
     message: encodeMessage(message),
     'message-joint': encodeMessage(jointMessage),

@@ -54,7 +54,8 @@ export const heads: fc.Arbitrary<EntryHead> = record({
       largest: time,
       malformed: whole,
       replayUntil: whole,
-    }),
+      silence: optional(record({ sinceMs: time, isIdle: fc.boolean() })),
+    }).map(({ silence, ...split }) => (silence === undefined ? split : { ...split, silence })),
   ),
   channels: listOf(
     record({
@@ -78,7 +79,8 @@ export const heads: fc.Arbitrary<EntryHead> = record({
   snapshot: optional(text),
   transactions: listOf(transaction),
   attempts: listOf(record({ place: name, record: text, count: whole })),
-});
+  deliversOf: optional(whole),
+}).map(({ deliversOf, ...head }) => (deliversOf === undefined ? head : { ...head, deliversOf }));
 
 export const addresses: fc.Arbitrary<StateAddress> = record({
   operator: name,
