@@ -1,5 +1,6 @@
 // The entry point `sluice`: everything a job file needs, and nothing that runs one. Loading it loads no adapter and no native code.
 
+export type { Binding, BindingKind } from './api/binding.ts';
 export type { DeepReadonly, Key } from './api/data-types.ts';
 export type { Env, GenerateOptions, SourceOptions } from './api/environment.ts';
 export {

@@ -4,6 +4,7 @@
 //   D2  Union, partitioning and side outputs are no nodes: they are edges, several of which may lead to one input.
 //   D3  `create` gives a fresh function object for a subtask and attempt when the user gave a factory, else always the same one.
 
+import type { Binding } from './binding.ts';
 import type { BroadcastProcessFunction, CoProcessFunction, KeyedProcessFunction, ProcessFunction } from './functions.ts';
 import type { JobSettings } from './options.ts';
 import type { Sink } from './sink.ts';
@@ -67,6 +68,7 @@ export type OperatorSpec =
       /** Its rows come with what caused them. */
       readonly needsRowIdentity?: boolean;
       readonly target?: string;
+      readonly binding?: Binding;
     };
 
 export interface LogicalNode {

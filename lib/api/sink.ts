@@ -8,6 +8,7 @@
 
 import type { RecordBatch } from '../core/batch.ts';
 import type { Clock, FileSystem } from '../core/ports.ts';
+import type { Binding } from './binding.ts';
 import type { RowTag } from './row-tag.ts';
 
 export interface SinkContext {
@@ -139,6 +140,8 @@ export interface Sink<T> {
   readonly isStateless?: boolean;
   /** What it writes to, where two sinks of a job would be in each other's way. */
   readonly target?: string;
+  /** It writes to what this name is bound to when the job runs. */
+  readonly binding?: Binding | undefined;
   /**
    * Its rows come with `origins`: a text for each that says what caused it. It is the same after a replay, a restore or at another
    * parallelism, and no two rows of a run share one.

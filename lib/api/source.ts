@@ -7,6 +7,7 @@
 //       belongs to one range of those that are open.
 
 import type { ByteStreams, Clock, FileSystem } from '../core/ports.ts';
+import type { Binding } from './binding.ts';
 import type { OutputTag } from './functions.ts';
 
 /** Plain data: it lies in the checkpoint. */
@@ -121,4 +122,6 @@ export interface Source<T> {
   readonly evolution?: SplitEvolution | undefined;
   /** A queue: its messages are only ever delivered. `enumerate` then gives one split for each lane, and `open` is not called. */
   readonly queue?: QueueDelivery<T> | undefined;
+  /** It reads what this name is bound to when the job runs. */
+  readonly binding?: Binding | undefined;
 }

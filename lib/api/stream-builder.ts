@@ -135,6 +135,7 @@ abstract class AnyStream<T> implements StreamOperations<T> {
       create: create as () => Sink<unknown>,
       ...(sample.needsRowIdentity === true ? { needsRowIdentity: true } : {}),
       ...(sample.target === undefined ? {} : { target: sample.target }),
+      ...(sample.binding === undefined ? {} : { binding: sample.binding }),
     };
     const node = this.graph.add(spec, this.edges(0), label, sample.isStateless !== true);
     if (o?.uid !== undefined) node.uid = checkName('the uid of a sink', o.uid);

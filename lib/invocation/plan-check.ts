@@ -2,11 +2,21 @@
 // one; but which subtask owns a key follows from it, so while a job runs it is that of its owners.
 
 import { SluiceError } from '../core/errors.ts';
-import type { Plan } from '../graph/plan.ts';
 import type { JobItem } from './job-item.ts';
 
+/** What of a plan is looked at. */
+export interface PlanShape {
+  readonly hash: string;
+  readonly stages: readonly {
+    readonly id: number;
+    readonly name: string;
+    readonly inputs: readonly unknown[];
+    readonly parallelism: number;
+  }[];
+}
+
 /** @throws SluiceError `PLAN_CHANGED` */
-export function checkPlan(item: JobItem, plan: Plan): void {
+export function checkPlan(item: Pick<JobItem, 'job' | 'owners' | 'planHash'>, plan: PlanShape): void {
   const { job, owners } = item;
   if (item.planHash !== plan.hash) throw otherPlan(job, `runs the plan ${item.planHash}, and this code makes the plan ${plan.hash}`);
   const unknown = owners.find(({ stage }) => plan.stages[stage] === undefined);
