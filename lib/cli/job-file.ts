@@ -1,6 +1,7 @@
 // job-file.ts turns the path of a job's module into its job. Everything that can be wrong with such a file is told in one line that names the
 // file and, where Node knows it, the line.
 import { statSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isJob, type Job } from '../api/job.ts';
@@ -15,19 +16,45 @@ import { installModuleHooks } from './module-hooks.ts';
  *   its top level throws, `JOB_FILE_WITHOUT_JOB`
  */
 export async function loadJob(file: string): Promise<Job> {
-  const path = resolve(file);
-  const kind = statSync(path, { throwIfNoEntry: false });
-  if (kind === undefined) throw problem('JOB_FILE_MISSING', `there is no file ${file}`, { file, next: 'fix-the-command' });
-  if (!kind.isFile())
-    throw problem('JOB_FILE_MISSING', `${file} is not a file, but a job's module is one`, { file, next: 'fix-the-command' });
-
-  installModuleHooks();
-  let loaded: { readonly default?: unknown };
+  const path = checkedPath(file);
+  let loaded: Loaded;
   try {
     loaded = await import(pathToFileURL(path).href);
   } catch (error) {
     throw whyItDidNotLoad(file, error);
   }
+  return jobOf(file, loaded);
+}
+
+/**
+ * The same at once, for callers that cannot wait: a module that awaits at its top level is refused.
+ *
+ * @throws SluiceError as `loadJob`
+ */
+export function loadJobNow(file: string): Job {
+  const path = checkedPath(file);
+  let loaded: Loaded;
+  try {
+    loaded = createRequire(import.meta.url)(path);
+  } catch (error) {
+    throw whyItDidNotLoad(file, error);
+  }
+  return jobOf(file, loaded);
+}
+
+function checkedPath(file: string): string {
+  const path = resolve(file);
+  const kind = statSync(path, { throwIfNoEntry: false });
+  if (kind === undefined) throw problem('JOB_FILE_MISSING', `there is no file ${file}`, { file, next: 'fix-the-command' });
+  if (!kind.isFile())
+    throw problem('JOB_FILE_MISSING', `${file} is not a file, but a job's module is one`, { file, next: 'fix-the-command' });
+  installModuleHooks();
+  return path;
+}
+
+type Loaded = { readonly default?: unknown };
+
+function jobOf(file: string, loaded: Loaded): Job {
   if (isJob(loaded.default)) return loaded.default;
   throw withoutJob(file, loaded);
 }
@@ -61,6 +88,8 @@ function whyItDidNotLoad(file: string, error: unknown): SluiceError {
     const hint = /'[^']*\/[^'.]*'/.test(error.message) ? '; a relative import needs its ending, as in ./clicks.ts' : '';
     return problem('JOB_FILE_IMPORT', `${file} does not load: ${error.message}${hint}`, { file, cause: error });
   }
+  if (code === 'ERR_REQUIRE_ASYNC_MODULE')
+    return problem('JOB_FILE_IMPORT', `${file} awaits at its top level, so it cannot be loaded at once`, { file, cause: error });
   if (error instanceof SyntaxError) {
     const place = placeOf(error); // absent when the engine itself stopped at it, perhaps in a module that the file imports
     return problem('JOB_FILE_SYNTAX', `${place ?? `${file} does not load`}: SyntaxError: ${error.message}`, { file, cause: error });

@@ -33,6 +33,12 @@ export function ownModule(specifier: string): string | undefined {
   return new URL(runsFromSource ? `lib/${name}.ts` : `dist/${name}.js`, found.root).href;
 }
 
+/** A file of this package as its sources or its build has it, by its path below `lib` or `dist` without the ending. */
+export function ownFile(path: string): URL {
+  found ??= find();
+  return new URL(runsFromSource ? `lib/${path}.ts` : `dist/${path}.js`, found.root);
+}
+
 /** The module of a worker process of `run --runtime invocations`. */
 export function workerModule(): URL {
   found ??= find();

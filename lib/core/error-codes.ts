@@ -102,6 +102,10 @@ export const errorCodes = {
   STATE_WITHOUT_OPERATOR: 'a checkpoint holds state of an operator that the job no longer has',
 
   // Jobs on AWS
+  BIND_MISSING: 'a source or sink of a job is bound to nothing',
+  BIND_UNFIT: 'what a name is bound to is not what the job needs there',
+  BIND_UNKNOWN: 'something is bound to a name that the job does not use',
+  DEPLOYMENT_UNSAFE: 'a deployment would lose, repeat or hold up records',
   FUNCTION_FAILED: 'a function of a deployed job failed',
   PACKAGE_MISSING: 'a package that only some users need is not installed',
   STACK_UNKNOWN: 'there is no stack of that name',
@@ -109,7 +113,9 @@ export const errorCodes = {
   STEP_TIMED_OUT: 'a deployed job did not do what was asked in time',
 
   // The services under the invocation runtime
+  STORE_FORBIDDEN: 'a store does not allow a request',
   STORE_FULL: 'the disk under a store is full',
+  STORE_MISSING: 'a table, bucket or queue of a job does not exist',
   STORE_NOT_USABLE: 'a store cannot be opened, read or written, or is not one of ours',
   STORE_REQUEST_INVALID: 'a request is over a limit of its store, or names one thing twice',
   STORE_THROTTLED: 'a store refused a request for now, and nothing happened',
