@@ -2,6 +2,7 @@
 import { itemOf, loadPlan, type OpenedJob, ownerOf, settlerOf } from '../adapters/invocations/tools.ts';
 import { SluiceError } from '../core/errors.ts';
 import { type ListedTransaction, listTransactions } from '../invocation/sinks/list-transactions.ts';
+import { settleByHand } from '../invocation/sinks/settle-by-hand.ts';
 import { usageError } from './arguments.ts';
 import type { Call, Command } from './commands.ts';
 import { invocationsJob, voiceOf } from './invocations-job.ts';
@@ -17,9 +18,7 @@ export const list: Command = async (call) => {
     const item = await itemOf(opened);
     const isOver = item.status === 'finished' || item.status === 'cancelled';
     // Subtasks of a job that is over will never hear that theirs are settled.
-    const listed = (await listTransactions(opened.ports, item)).filter(
-      ({ state }) => !isOver || state === 'written' || state === 'prepared',
-    );
+    const listed = (await listTransactions(opened.ports, item)).filter(({ state }) => !isOver || isUnsettled(state));
     call.output.text(listed.length === 0 ? 'no transaction is pending' : tableText(head, listed.map(rowOf), [3, 4]));
     call.output.object({ job: opened.job, state: 'done', transactions: listed.map(fieldsOf) });
     return 0;
@@ -28,12 +27,17 @@ export const list: Command = async (call) => {
   }
 };
 
-function rowOf({ name, sink, subtask, checkpoint, rows, state }: ListedTransaction): readonly string[] {
-  return [name, sink, subtask, String(checkpoint), rows === undefined ? 'gone' : countText(rows), state];
+function isUnsettled(state: ListedTransaction['state']): boolean {
+  return state !== 'committed' && state !== 'aborted';
 }
 
-function fieldsOf({ name, sink, subtask, checkpoint, rows, state }: ListedTransaction): Readonly<Record<string, unknown>> {
-  return { transaction: name, sink, subtask, checkpoint, rows, state };
+function rowOf({ name, sink, subtask, checkpoint, rows, state, why }: ListedTransaction): readonly string[] {
+  const told = why === undefined ? state : `${state}: ${why}`;
+  return [name, sink, subtask, String(checkpoint), rows === undefined ? 'gone' : countText(rows), told];
+}
+
+function fieldsOf({ name, sink, subtask, checkpoint, rows, state, why }: ListedTransaction): Readonly<Record<string, unknown>> {
+  return { transaction: name, sink, subtask, checkpoint, rows, state, ...(why === undefined ? {} : { why }) };
 }
 
 export const commit: Command = (call) => settle(call, 'commit');
@@ -48,14 +52,17 @@ async function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
   try {
     await refuseWhileItWorks(opened, how);
     const listed = await listTransactions(opened.ports, await itemOf(opened));
-    const wanted = names.length === 0 ? listed : names.map((name) => findOne(listed, name));
+    const wanted = names.length === 0 ? listed.filter(({ state }) => isUnsettled(state)) : names.map((name) => findOne(listed, name));
     const settler = settlerOf(opened, await loadPlan(opened, loadJob), voiceOf(call));
+    const tooLate: string[] = [];
     for (const { transaction, name } of wanted) {
-      await settler[how](transaction);
-      output.text(`${name} is ${how === 'commit' ? 'committed' : 'aborted'}`);
+      const outcome = await settleByHand(opened.ports, settler, { transaction, how });
+      if (how === 'abort' && outcome === 'committed') tooLate.push(name);
+      output.text(tooLate.includes(name) ? `${name} was committed before, and stays so: its rows are visible` : `${name} is ${outcome}`);
     }
-    output.object({ job: opened.job, state: 'done', transactions: wanted.map(({ name }) => name), settled: how });
-    return 0;
+    const settled = { transactions: wanted.map(({ name }) => name), settled: how };
+    output.object({ job: opened.job, state: 'done', ...settled, ...(tooLate.length === 0 ? {} : { wereCommitted: tooLate }) });
+    return tooLate.length === 0 ? 0 : 1;
   } finally {
     opened.close();
   }

@@ -12,6 +12,9 @@ export interface Control {
 export interface TransactionSettler {
   /** Resolves when the rows are visible. Rejects: not known, ask again. */
   commit(transaction: PendingTransaction): Promise<void>;
-  /** Resolves when the rows can never become visible. A transaction that was committed before stays so. */
-  abort(transaction: PendingTransaction): Promise<void>;
+  /**
+   * `aborted`: the rows can never become visible. `committed`: that was decided before and holds, and they are visible. Rejects: not known, ask
+   * again, or the commit that was decided cannot be carried out (see losses.ts).
+   */
+  abort(transaction: PendingTransaction): Promise<'aborted' | 'committed'>;
 }

@@ -22,7 +22,8 @@ import {
 
 /** An item with all its names: an entry, an item of the state table, a job item. */
 export const storedItemBytesMax: number = 400 * KiB;
-export const partitionBytesMax: number = 2 * KiB;
+/** Less what an adapter puts in front of a partition to tell kinds of items apart. */
+export const partitionBytesMax: number = 2 * KiB - 64;
 export const sortBytesMax: number = 1 * KiB;
 /** Names of objects and of job items, ids and groups of messages have bounds of their services. */
 export const objectNameBytesMax: number = 1 * KiB;

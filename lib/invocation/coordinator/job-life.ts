@@ -4,6 +4,7 @@
 //   L3  A job goes on in its own generation, since what is on its way between subtasks is of that generation. So it can be resumed only when all
 //       rings are sealed, and is running only when all are open again. Seals of a stop and openings of a resume are put only while the job item
 //       asks for them: a coordinator that slept through a resume seals nothing, and one that slept through a restore opens nothing.
+//       A cancel gives up a restore that is under way: what cannot be settled there must not keep a job from ending. Its rings are sealed already.
 //   L4  What a completed checkpoint promised is kept until it is visible, however the job ended.
 
 import { decideRetention, type JobEnd } from '../../checkpoint/decide/retention.ts';
@@ -50,9 +51,11 @@ export function requestFail(ports: InvocationPorts, failure: string): Promise<Jo
 
 /** Pure. */
 export function withRequest(item: JobItem, wanted: Requested, failure?: string): JobItem {
-  if (isThere[wanted].includes(item.status)) return item;
+  const isBeingRestored = item.restoring !== undefined;
+  if (isThere[wanted].includes(item.status)) return isBeingRestored && wanted === 'cancelling' ? { ...item, restoring: undefined } : item;
   if (!requestable[wanted].includes(item.status)) throw notInState(item, `is ${item.status} and cannot be ${wanted}`);
-  return { ...item, status: wanted, failure: failure ?? item.failure, open: [] };
+  const restoring = wanted === 'cancelling' ? undefined : item.restoring;
+  return { ...item, status: wanted, failure: failure ?? item.failure, open: [], restoring };
 }
 
 /** Lets a paused job go on, or one that failed: from its changelogs, nothing is restored. One that runs is left as it is. */

@@ -1,12 +1,15 @@
 // Telling sinks that a checkpoint is complete: its transactions are committed, and then the job item says that they are.
 //   F1  Anybody may commit, twice, late: the transactions are those that the handles list, and each has one decision for ever.
 //   F2  `confirmed` rises only when every commit has been confirmed; until then each barrier entry lists the transactions again.
-//   F3  What can never be committed fails the job, with what is lost as the reason: going on would leave a hole that only a log tells of.
+//   F3  What can never be committed is written down (losses.ts) and told by name. A job that runs fails of it: going on is for a person to decide. One
+//       that is over is done with it, and so is a restore. What somebody has withdrawn fails nothing.
 
 import { isSluiceError } from '../../core/errors.ts';
 import type { PendingTransaction } from '../entry.ts';
 import type { CompletedCheckpoint, JobItem, SubtaskHandle } from '../job-item.ts';
-import { headsOf, readHandles, transactionsOf } from './checkpoint-objects.ts';
+import { type Loss, lossOf, noteLosses, wasWithdrawn } from '../sinks/losses.ts';
+import { transactionName } from '../sinks/transaction-names.ts';
+import { headsOf, readHandles, transactionKey, transactionsOf } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { newestCompletedOf } from './read-job.ts';
@@ -18,11 +21,16 @@ export async function notifyCompleted(run: PulseRun): Promise<void> {
   if (newest === undefined || newest.checkpoint <= run.item.confirmed) return;
   const transactions = transactionsOf(headsOf(await handlesOf(run, newest)));
   try {
-    await commitAll(run, transactions);
-    await forgetRows(run, transactions);
+    const losses = await commitAll(run, transactions);
+    const [accident] = losses.filter((loss) => !wasWithdrawn(loss));
+    if (accident !== undefined && !isOver(run.item)) {
+      const { code, message } = accident;
+      const failure = `output of checkpoint ${newest.checkpoint} is lost (${code}): ${message}`;
+      await run.change((item) => withLoss(item, newest.checkpoint, failure));
+      return;
+    }
+    await forgetRows(run, withoutLost(transactions, losses));
   } catch (e) {
-    const loss = lossOf(newest.checkpoint, e);
-    if (loss !== undefined) await run.change((item) => withLoss(item, newest.checkpoint, loss));
     run.notice(`output of checkpoint ${newest.checkpoint} is not all visible yet${isSluiceError(e) ? ` (${e.code})` : ''}`, e);
     return;
   }
@@ -37,14 +45,14 @@ export function withConfirmed(item: JobItem, checkpoint: number): JobItem {
   return { ...item, confirmed: checkpoint };
 }
 
-/** The settler has prepared the rows once more before it lets `SINK_TRANSACTION_FORGOTTEN` through. */
-const isLoss: ReadonlySet<unknown> = new Set(['SINK_TRANSACTION_LOST', 'SINK_TRANSACTION_FORGOTTEN']);
+/** Nobody will go on from its changelogs. */
+function isOver({ status }: JobItem): boolean {
+  return status === 'cancelling' || status === 'cancelled' || status === 'finished';
+}
 
-/** @returns `undefined`: the next pulse may succeed */
-function lossOf(checkpoint: number, error: unknown): string | undefined {
-  if (!(error instanceof Error)) return undefined;
-  const { code } = error as { readonly code?: unknown };
-  return isLoss.has(code) ? `output of checkpoint ${checkpoint} is lost (${String(code)}): ${error.message}` : undefined;
+function withoutLost(transactions: readonly PendingTransaction[], losses: readonly Loss[]): readonly PendingTransaction[] {
+  const lost = new Set(losses.map(({ transaction }) => transactionKey(transaction)));
+  return transactions.filter((t) => !lost.has(transactionKey(t)));
 }
 
 /** Pure: the item of a job that cannot keep a promise, or the same one when somebody has kept it meanwhile. */
@@ -54,13 +62,35 @@ export function withLoss(item: JobItem, checkpoint: number, failure: string): Jo
   return { ...item, status: 'failing', failure, open: [] };
 }
 
-/** Those of one subtask one after the other, oldest first; a target may care for their order. */
-export async function commitAll(run: PulseRun, transactions: readonly PendingTransaction[]): Promise<void> {
+/**
+ * Those of one subtask one after the other, oldest first; a target may care for their order.
+ * @returns what can never be committed: written down, and told
+ */
+export async function commitAll(run: PulseRun, transactions: readonly PendingTransaction[]): Promise<readonly Loss[]> {
   const { settler } = run.options;
   const bySubtask = Map.groupBy(transactions, (t) => `${t.generation}/${t.subtask}`);
-  await concurrently([...bySubtask.values()], run.concurrency, async (own) => {
-    for (const transaction of own) await settler.commit(transaction);
+  const losses = await concurrently([...bySubtask.values()], run.concurrency, async (own) => {
+    const lost: Loss[] = [];
+    for (const transaction of own) lost.push(...(await lossIn(run, transaction, () => settler.commit(transaction))));
+    return lost;
   });
+  return losses.flat();
+}
+
+/** @throws what says nothing for good */
+async function lossIn(run: PulseRun, transaction: PendingTransaction, settle: () => Promise<unknown>): Promise<readonly Loss[]> {
+  const { ports, clock } = run.options;
+  try {
+    await settle();
+    return [];
+  } catch (e) {
+    const loss = lossOf(transaction, e, clock.now());
+    if (loss === undefined) throw e;
+    await noteLosses(ports.items, [loss]);
+    const { sink, under } = transaction;
+    run.notice(`transaction ${transactionName(transaction)} of sink ${sink}, promised by checkpoint ${under}, is lost (${loss.code})`, e);
+    return [loss];
+  }
 }
 
 export async function handlesOf(run: PulseRun, completed: CompletedCheckpoint): Promise<readonly SubtaskHandle[]> {
@@ -69,7 +99,8 @@ export async function handlesOf(run: PulseRun, completed: CompletedCheckpoint): 
   return known;
 }
 
-/** Each may have been aborted before, or committed: then it stays what it is. */
+/** Each may have been aborted before, or committed: then it stays what it is, or is lost. */
 export async function abortAll(run: PulseRun, transactions: readonly PendingTransaction[]): Promise<void> {
-  await concurrently(transactions, run.concurrency, (transaction) => run.options.settler.abort(transaction));
+  const { settler } = run.options;
+  await concurrently(transactions, run.concurrency, (transaction) => lossIn(run, transaction, () => settler.abort(transaction)));
 }

@@ -1,16 +1,19 @@
 // Restoring a checkpoint: mark, seal, settle, create, raise. Each step is conditional, so a restore that was cut off anywhere is run again from
 // the job item, by anybody.
 //   T1  The mark is conditional on the checkpoint still being the newest completed one, unless an older one was named: what completed meanwhile
-//       may be visible already. It voids what is open, cancels a change of owners, and lists the rings that are going to be.
+//       may be visible already. It voids what is open, cancels a change of owners, and lists the rings that are going to be. Until its generation
+//       is raised another checkpoint may be named instead, and a cancel gives it up: each mark has a generation that no other mark ever had.
 //   T2  Rings are sealed before anything is read from them: behind a seal nobody commits, acknowledges, or takes input any more.
 //   T3  Transactions are settled before the generation rises: those of the checkpoint are committed, all others of the sealed tails aborted, and
-//       a target keeps both decisions, so that nobody who sleeps through the restore can change them.
+//       a target keeps both decisions, so that nobody who sleeps through the restore can change them. Where an older checkpoint is restored, what
+//       newer ones promised is committed first: some of it may be visible, and half of a checkpoint's output is no output. What can never be
+//       committed is written down and told, and the restore goes on (losses.ts).
 //   T4  Owners are those of the checkpoint. How far each split had been read is kept over all generations, also for subtasks that the checkpoint
 //       does not know: up to there only a replay may read.
 //   T5  Numbers go on: the new rings begin in an epoch above every checkpoint that was ever begun.
 
 import { SluiceError } from '../../core/errors.ts';
-import type { EntryHead } from '../entry.ts';
+import type { EntryHead, PendingTransaction } from '../entry.ts';
 import { decodeHead } from '../entry-codec.ts';
 import type { CompletedCheckpoint, JobItem, Restoring } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
@@ -18,14 +21,14 @@ import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts
 import { concurrently } from './concurrently.ts';
 import { abortAll, commitAll, handlesOf } from './notify.ts';
 import type { PulseRun } from './pulse-run.ts';
-import { changeJob, changeOf, newestCompletedOf, readExistingJob } from './read-job.ts';
+import { changeJob, changeOf, freshGeneration, newestCompletedOf, readExistingJob } from './read-job.ts';
 import { restoredEntry, splitName } from './restored-entry.ts';
 import { restoredLane } from './restored-lane.ts';
 import { createRing, listedRings } from './ring-creation.ts';
 import { sealRing } from './seal.ts';
 
 export type RestoreMark =
-  /** A restore is under way now, or already was: `restoring` says of what. */
+  /** A restore is under way now, or already was: `restoring` says of what. A number that was named took the place of another one. */
   | { readonly kind: 'marked'; readonly item: JobItem }
   /** The job has no completed checkpoint, or not the one that was named. */
   | { readonly kind: 'no-checkpoint'; readonly item: JobItem };
@@ -37,11 +40,12 @@ export type RestoreMark =
 export async function startRestore(ports: InvocationPorts, wanted: number | 'latest'): Promise<RestoreMark> {
   for (;;) {
     const { item: seen } = await readExistingJob(ports);
-    if (seen.restoring !== undefined) return { kind: 'marked', item: seen };
+    if (seen.restoring !== undefined && (wanted === 'latest' || wanted === seen.restoring.checkpoint))
+      return { kind: 'marked', item: seen };
     const checkpoint = wanted === 'latest' ? newestCompletedOf(seen) : wanted;
     if (!seen.completed.some((c) => c.checkpoint === checkpoint)) return { kind: 'no-checkpoint', item: seen };
     const item = await changeJob(ports, (now) => withRestoreMark(now, { checkpoint, isOlderMeant: wanted !== 'latest' }));
-    if (item.restoring !== undefined) return { kind: 'marked', item };
+    if (item.restoring !== undefined && (wanted === 'latest' || wanted === item.restoring.checkpoint)) return { kind: 'marked', item };
   }
 }
 
@@ -49,9 +53,10 @@ export async function startRestore(ports: InvocationPorts, wanted: number | 'lat
 export function withRestoreMark(item: JobItem, wanted: { readonly checkpoint: number; readonly isOlderMeant: boolean }): JobItem {
   const { checkpoint, isOlderMeant } = wanted;
   const completed = item.completed.find((c) => c.checkpoint === checkpoint);
-  if (item.restoring !== undefined || completed === undefined) return item;
+  if (completed === undefined) return item;
+  if (item.restoring !== undefined && (!isOlderMeant || item.restoring.checkpoint === checkpoint)) return item;
   if (!isOlderMeant && checkpoint !== newestCompletedOf(item)) return item;
-  const generation = item.generation + 1;
+  const generation = freshGeneration(item);
   const { owners } = completed;
   return {
     ...item,
@@ -74,13 +79,19 @@ export async function continueRestore(run: PulseRun): Promise<void> {
   const completed = run.item.completed.find((c) => c.checkpoint === restoring.checkpoint);
   if (completed === undefined) throw notListed(restoring);
   const until = withSealed(run.item.until, seals);
+  const newest = newestCompletedOf(run.item);
   await settle(run, completed, seals);
   // Another restore, or none, by now: the next pulse reads the item again.
   if (!(await createRings(run, { completed, restoring, until, seals }))) return;
   await run.change((item) => withRestored(item, restoring, until));
   run.hasEnded = true;
-  if (run.item.generation === restoring.generation)
-    run.tell({ kind: 'restored', checkpoint: restoring.checkpoint, generation: restoring.generation });
+  if (run.item.generation !== restoring.generation) return;
+  run.tell({ kind: 'restored', checkpoint: restoring.checkpoint, generation: restoring.generation });
+  if (newest > restoring.checkpoint)
+    run.tell({
+      kind: 'notice',
+      message: `checkpoint ${restoring.checkpoint} is older than ${newest}: output of checkpoint ${newest} is visible and stays so, and what is worked out again comes again`,
+    });
 }
 
 async function sealAll(run: PulseRun): Promise<readonly EntryHead[]> {
@@ -93,9 +104,12 @@ async function sealAll(run: PulseRun): Promise<readonly EntryHead[]> {
 }
 
 async function settle(run: PulseRun, completed: CompletedCheckpoint, seals: readonly EntryHead[]): Promise<void> {
-  const restored = transactionsOf(headsOf(await handlesOf(run, completed)));
-  const kept = new Set(restored.map(transactionKey));
-  await commitAll(run, restored);
+  const newest = run.item.completed.at(-1) ?? completed;
+  const promised = [completed, newest].filter((c, i) => i === 0 || c.checkpoint > completed.checkpoint);
+  const listed: PendingTransaction[] = [];
+  for (const one of promised) listed.push(...transactionsOf(headsOf(await handlesOf(run, one))));
+  const kept = new Map(listed.map((t) => [transactionKey(t), t]));
+  await commitAll(run, [...kept.values()]);
   await abortAll(
     run,
     transactionsOf(seals).filter((t) => !kept.has(transactionKey(t))),

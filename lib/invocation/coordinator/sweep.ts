@@ -12,6 +12,7 @@ import type { JobItem } from '../job-item.ts';
 import { decodeHandle } from '../job-item-codec.ts';
 import { keptReferences } from '../lane/kept-input.ts';
 import type { ObjectStore, RingAddress } from '../ports.ts';
+import { listLosses } from '../sinks/losses.ts';
 import { settledObjects } from '../sinks/transaction-names.ts';
 import { headsOf } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
@@ -98,7 +99,9 @@ export function hasHeard(head: Pick<EntryHead, 'channels' | 'held'> | undefined,
 /** @returns `undefined`: what is judged here is so old that others have cleaned up behind it */
 async function referencesOf(run: PulseRun, facts: Facts): Promise<ReadonlySet<string> | undefined> {
   try {
-    return new Set([...namedBy(facts), ...(await keptBy(run, facts))]);
+    const losses = await listLosses(run.options.ports.items);
+    const rows = losses.map(({ transaction }) => transaction.rows);
+    return new Set([...namedBy(facts), ...rows, ...(await keptBy(run, facts))]);
   } catch (e) {
     if (isSluiceError(e) && e.code === 'OBJECT_MISSING') return undefined;
     throw e;

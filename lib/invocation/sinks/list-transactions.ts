@@ -1,9 +1,10 @@
-// Transactions for a person who looks after a job: what is promised to targets and not known to be settled.
+// Transactions for a person who looks after a job: what is promised to targets and not known to be settled, and what can never be kept.
 
 import type { PendingTransaction } from '../entry.ts';
 import type { JobItem } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { readRing } from '../ring.ts';
+import { listLosses } from './losses.ts';
 import { transactionName } from './transaction-names.ts';
 import { readDecision, readRecord } from './transaction-records.ts';
 import { readRows } from './transaction-rows.ts';
@@ -17,22 +18,30 @@ export interface ListedTransaction {
   readonly checkpoint: number;
   /** Number of rows; `undefined` when our copy is gone. */
   readonly rows: number | undefined;
-  /** `written`: the rows are kept, and the target may not have them yet. `committed` ones are listed until their subtask has heard of it. */
-  readonly state: 'written' | 'prepared' | 'committed' | 'aborted';
+  /**
+   * `written`: the rows are kept, and the target may not have them yet. `committed` ones are listed until their subtask has heard of it. `lost`: it
+   * was promised and could not be committed, `why` says why, and the job went on without; listed until somebody settles it by hand.
+   */
+  readonly state: 'written' | 'prepared' | 'committed' | 'aborted' | 'lost';
+  /** Code and message of the error. */
+  readonly why?: string | undefined;
   /** For the settler. */
   readonly transaction: PendingTransaction;
 }
 
-/** In order of subtask as the job item has them, oldest first: the order in which they have to be committed. */
+/** What is lost, then the others in order of subtask as the job item has them, oldest first: the order in which they have to be committed. */
 export async function listTransactions(
-  ports: Pick<InvocationPorts, 'changelog' | 'objects'>,
+  ports: Pick<InvocationPorts, 'changelog' | 'objects' | 'items'>,
   item: Pick<JobItem, 'owners' | 'generation' | 'ringSlots'>,
 ): Promise<readonly ListedTransaction[]> {
   const listed: ListedTransaction[] = [];
+  for (const { transaction, code, message } of await listLosses(ports.items))
+    listed.push({ ...(await listedOf(ports, transaction)), state: 'lost', why: `${code}: ${message}` });
+  const lost = new Set(listed.map(({ name }) => name));
   for (const { subtask } of item.owners) {
     const view = await readRing(ports.changelog, { generation: item.generation, subtask }, item.ringSlots);
     if (view === undefined || view === 'closed') continue;
-    for (const t of view.head.transactions) listed.push(await listedOf(ports, t));
+    for (const t of view.head.transactions) if (!lost.has(transactionName(t))) listed.push(await listedOf(ports, t));
   }
   return listed;
 }

@@ -27,7 +27,7 @@ export interface SettlerOptions {
 /**
  * `commit` rejects with `SINK_TRANSACTION_ABORTED` when the transaction was aborted before, with `SINK_TRANSACTION_LOST` when its rows are gone,
  * with `STATE_WITHOUT_OPERATOR` when the job no longer has the sink, and with what the sink throws. `abort` of a transaction whose commit was decided
- * carries the commit out.
+ * carries the commit out and says so.
  */
 export function createSettler(o: SettlerOptions): TransactionSettler {
   return { commit: (t) => commit(o, t), abort: (t) => abort(o, t) };
@@ -56,16 +56,20 @@ async function commit(o: SettlerOptions, t: PendingTransaction): Promise<void> {
   }
 }
 
-async function abort(o: SettlerOptions, t: PendingTransaction): Promise<void> {
+async function abort(o: SettlerOptions, t: PendingTransaction): Promise<'aborted' | 'committed'> {
   const { objects } = o.ports;
   const sink = sinkOf(o, t);
   // Whoever decided so may have died before it was carried out, and nobody else may come to do it: this transaction is listed no more.
-  if ((await decide(objects, t, 'aborted')) === 'committed') return commit(o, t);
+  if ((await decide(objects, t, 'aborted')) === 'committed') {
+    await commit(o, t);
+    return 'committed';
+  }
   const context = o.contextOf(t);
   const record = await readRecord(objects, t);
   const rows = (await readRows(objects, t)) ?? [];
   const timestamp = record?.timestamp ?? context.clock.now();
   await sink.abort(context, { id: transactionIdOf(context.job, t), checkpoint: t.under, timestamp, rows }, record?.prepared);
+  return 'aborted';
 }
 
 function sinkOf({ plan }: SettlerOptions, t: PendingTransaction): TransactionalSink {

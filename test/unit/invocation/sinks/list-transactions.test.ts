@@ -2,7 +2,9 @@ import { expect, test } from 'vitest';
 import type { PendingTransaction } from '../../../../lib/invocation/entry.ts';
 import { encodeRows } from '../../../../lib/invocation/rows-codec.ts';
 import { listTransactions } from '../../../../lib/invocation/sinks/list-transactions.ts';
+import { listLosses, noteLosses } from '../../../../lib/invocation/sinks/losses.ts';
 import { prepareTransaction } from '../../../../lib/invocation/sinks/prepare-transaction.ts';
+import { settleByHand } from '../../../../lib/invocation/sinks/settle-by-hand.ts';
 import { createSettler } from '../../../../lib/invocation/sinks/settler.ts';
 import { encodeTransactionRows } from '../../../../lib/invocation/sinks/transaction-rows.ts';
 import { batch } from '../../connectors/support/sinks.ts';
@@ -56,4 +58,19 @@ test('pending transactions are listed by subtask, oldest first, with rows and st
   await settler.abort(listed[3]!.transaction);
   expect((await told()).map((line) => (line as unknown[]).at(-1))).toEqual(['committed', 'committed', 'written', 'aborted']);
   expect(world.target.rows).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
+
+  // By hand.
+  const loss = { transaction: gone, code: 'SINK_TRANSACTION_LOST', message: 'gone', atMs: 1 };
+  await noteLosses(ports.items, [loss, { ...loss, message: 'said twice' }]);
+  expect((await listTransactions(ports, item)).map(({ name, state, why }) => [name, state, why])).toEqual([
+    ['1/1-0/out/4', 'lost', 'SINK_TRANSACTION_LOST: gone'],
+    ['1/1-0/out/2', 'committed', undefined],
+    ['1/1-0/out/3', 'committed', undefined],
+    ['1/1-1/out/2', 'aborted', undefined],
+  ]);
+  await expect(settleByHand(ports, settler, { transaction: gone, how: 'commit' })).rejects.toMatchObject({ code: 'SINK_TRANSACTION_LOST' });
+  expect(await listLosses(ports.items)).toEqual([loss]);
+  expect(await settleByHand(ports, settler, { transaction: gone, how: 'abort' })).toBe('aborted');
+  expect(await listLosses(ports.items)).toEqual([]);
+  expect(await settleByHand(ports, settler, { transaction: committed, how: 'abort' })).toBe('committed');
 });

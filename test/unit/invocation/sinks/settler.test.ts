@@ -15,13 +15,13 @@ async function deliver(world: World, call?: FakeCall, timestamp = 500): Promise<
 }
 
 const commit = (world: World, call?: FakeCall): Promise<void> => createSettler(processOf(world, call)).commit(transaction);
-const abort = (world: World, call?: FakeCall): Promise<void> => createSettler(processOf(world, call)).abort(transaction);
+const abort = (world: World, call?: FakeCall): Promise<'aborted' | 'committed'> => createSettler(processOf(world, call)).abort(transaction);
 
 async function confirm(world: World): Promise<void> {
   for (const name of settledObjects(transaction).atOnce) await processOf(world).objects.remove(name);
 }
 
-type Step = (world: World, call?: FakeCall) => Promise<void>;
+type Step = (world: World, call?: FakeCall) => Promise<unknown>;
 const steps: Readonly<Record<string, Step>> = { deliver, commit, abort };
 
 async function callsOf(step: Step, before: readonly Step[]): Promise<number> {
@@ -200,7 +200,7 @@ describe('S3: the first decision holds', () => {
     await deliver(world);
     await commit(world);
     world.target.decided.clear();
-    await abort(world);
+    expect(await abort(world)).toBe('committed');
     expect(world.target.calls.some((c) => c.startsWith('abort'))).toBe(false);
   });
 
@@ -245,7 +245,8 @@ describe('S3: the first decision holds', () => {
           [first, lateOutcome],
           [second, outcome],
         ]) {
-          if (how === 'abort' || isCommitted) expect(said, `call ${at}`).toBeUndefined();
+          if (how === 'abort') expect(said, `call ${at}`).toBe(isCommitted ? 'committed' : 'aborted');
+          else if (isCommitted) expect(said, `call ${at}`).toBeUndefined();
           else expect(said, `call ${at}`).toMatchObject({ code: 'SINK_TRANSACTION_ABORTED' });
         }
       }

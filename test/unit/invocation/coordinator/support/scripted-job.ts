@@ -142,7 +142,13 @@ export class ScriptedJob {
       plan: this.plan,
       clock: { now: () => this.nowMs, sleep: () => ({ done: Promise.resolve(), cancel: () => {} }) },
       random: seededRandom(1),
-      settler: { commit: (t) => settle('commit', t), abort: (t) => settle('abort', t) },
+      settler: {
+        commit: (t) => settle('commit', t),
+        abort: async (t) => {
+          await settle('abort', t);
+          return 'aborted';
+        },
+      },
       control: {
         invoke: async (invocation) => {
           this.asked.push(`${invocation.kind}${invocation.kind === 'barrier' ? ` ${invocation.checkpoint}` : ''} of ${invocation.subtask}`);
