@@ -3,6 +3,8 @@
 //       sender sends it again. What a channel had told before the barrier (event time, idleness, its end) stays told.
 //   H2  Keyed state is in the table as of the handle's `flushedThrough`; the entries from there to the barrier come along as the delta of this
 //       entry, so far as they have not been materialised since. A handle with a snapshot of its own needs none.
+//       Under AT_MOST_ONCE nothing is taken a second time: a source goes on where its sealed parent was. A split whose subtask had given way to others
+//       has no seal of this generation; what was read of it is passed over by a replay that runs nothing.
 //   H3  The transactions of the checkpoint have been committed, so none is pending.
 
 import { SluiceError } from '../../core/errors.ts';
@@ -52,9 +54,10 @@ export function restoredHead({ handle, owner, restoring, until, seals, plan, lan
     lastCompleted: restoring.checkpoint,
     open: [],
     lastBarrier: undefined,
-    splits: isAtMostOnce
-      ? skippingSplits(head, seals)
-      : head.splits.map((split) => ({ ...split, replayUntil: source?.isRereadable === true ? replayUntilOf(split.ordinal) : 0 })),
+    splits: (isAtMostOnce ? skippingSplits(head, seals) : head.splits).map((split) => ({
+      ...split,
+      replayUntil: source?.isRereadable === true ? replayUntilOf(split.ordinal) : 0,
+    })),
     channels: head.channels.map((channel) => ({ ...channel, sequence: 0, part: undefined, barrier: 0 })),
     held: [],
     abortedThrough: restoring.epoch - 1,
@@ -67,13 +70,12 @@ export function restoredHead({ handle, owner, restoring, until, seals, plan, lan
   };
 }
 
-/** Nothing is read a second time under AT_MOST_ONCE: a source goes on where its sealed parent was. */
 function skippingSplits(head: EntryHead, seals: readonly EntryHead[]): EntryHead['splits'] {
   const sealed = seals.find(({ subtask }) => subtask === head.subtask);
   return head.splits.map((split) => {
     const last = sealed?.splits.find(({ ordinal }) => ordinal === split.ordinal) ?? split;
     const isFurther = (last.position?.index ?? 0) > (split.position?.index ?? 0) || last.hasEnded;
-    return { ...(isFurther ? last : split), replayUntil: 0 };
+    return isFurther ? last : split;
   });
 }
 

@@ -2,7 +2,8 @@
 // an invocation that runs out of time commits what it has.
 //   T1  Dropping repeats needs no look at the changelog; saying that a replay is due, or that something is missing, does.
 //   T2  The end of the last split ends the subtask: event time ends, what is due fires, and the end goes on to everyone, in one entry.
-//   T3  Under AT_MOST_ONCE the position is committed before anything runs: a crash in between loses records, and repeats none.
+//   T3  Under AT_MOST_ONCE the position is committed before anything runs: a crash in between loses records, and repeats none. A replay runs nothing
+//       at all: what it reads was taken before.
 //   T4  Of a subtask that has given way to others, what is known to be read is done (departed.ts).
 
 import { batchRecordsMax, finalWatermark, type RecordBatch } from '../../core/batch.ts';
@@ -66,6 +67,7 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
       const { head } = warm.newest;
       tries += 1;
       if ((await commitPosition(session, warm, event)) === 'lost') continue;
+      if (event.isReplay) return done;
       promised = head;
       continue; // two entries of one invocation each need room of their own
     }

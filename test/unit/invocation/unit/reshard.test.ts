@@ -45,14 +45,15 @@ interface Setting {
   readonly isFs?: boolean;
   readonly hasExchange?: boolean;
   readonly environments?: number;
+  readonly mode?: 'AT_MOST_ONCE';
 }
 
-function worldOf({ shards: count = 1, isFs = false, hasExchange = false, environments = 2 }: Setting = {}) {
+function worldOf({ shards: count = 1, isFs = false, hasExchange = false, environments = 2, mode }: Setting = {}) {
   const shards = new Shards<Event>(({ k }) => k, count);
   const out = collect<string>();
   const job = defineJob('shards', (env: Env) => {
     env.setMaxParallelism(8);
-    env.enableCheckpointing('2 s', { numRetained: 3 });
+    env.enableCheckpointing('2 s', { numRetained: 3, ...(mode === undefined ? {} : { mode }) });
     if (isFs) env.setStateBackend(new FsStateBackend('file:/state'));
     const source = env.fromSource(shards.source(), {
       uid: 'in',
@@ -220,5 +221,41 @@ describe('a stream whose shards split and merge', () => {
         expect(world.isAllAcknowledged).toBe(true);
       });
     }
+  }
+
+  for (const hasExchange of [false, true]) {
+    test(`C41: under AT_MOST_ONCE a restore to before the change repeats no record, ${hasExchange ? 'with an exchange behind' : 'in one stage'}`, async () => {
+      const { shards, out, world } = worldOf({ hasExchange, mode: 'AT_MOST_ONCE' });
+      await world.create();
+      shards.put(...records(1, 2));
+      await world.settle(6);
+      const before = (await world.item()).completed.at(-1)!.checkpoint;
+      shards.put(...records(3, 4));
+      await world.feed();
+      shards.split(shards.all[0]!);
+      shards.put(...records(5, 6));
+      await world.settle(2);
+      shards.put(...records(7, 8));
+      while (await world.feed());
+      await startRestore(world.ports, before);
+      await world.pulse();
+      expect((await subtasks(world)).filter((s) => s.startsWith('0'))).toEqual(['0-s0']);
+      shards.put(...records(9, 10));
+      await world.settle();
+      expect((await subtasks(world)).filter((s) => s.startsWith('0'))).toEqual(['0-s1', '0-s2']);
+      await world.finish();
+      const seen = out.rows
+        .filter((row) => !row.includes('timer'))
+        .map((row) =>
+          row
+            .replace(/^out of order: /, '')
+            .split(' ')
+            .slice(0, 2)
+            .join(' '),
+        );
+      expect(seen.length).toBe(new Set(seen).size);
+      for (const k of keys) for (const n of [1, 2, 9, 10]) expect(seen).toContain(`${k} ${n}`);
+      expect(world.isAllAcknowledged).toBe(true);
+    });
   }
 });
