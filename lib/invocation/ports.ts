@@ -178,7 +178,7 @@ export interface Exchange {
   receive(p: { readonly max: number }): Promise<readonly Delivery[]>;
   /** Takes messages out for good. A receipt that is too old may do nothing. */
   settle(receipts: readonly string[]): Promise<void>;
-  /** Hands the messages out again after `delayMs`. */
+  /** Hands the messages out again after `delayMs`, which a queue may round up to whole seconds. */
   release(p: { readonly receipts: readonly string[]; readonly delayMs: number }): Promise<void>;
 }
 

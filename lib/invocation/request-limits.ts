@@ -21,7 +21,7 @@ import {
 } from './ports.ts';
 
 /** An item with all its names: an entry, an item of the state table, a job item. */
-export const storedItemBytesMax: number = 400 * KiB;
+export const storedItemBytesMax: number = 400 * KiB - 128; // a store counts the names of attributes and numbers too
 /** Less what an adapter puts in front of a partition to tell kinds of items apart. */
 export const partitionBytesMax: number = 2 * KiB - 64;
 export const sortBytesMax: number = 1 * KiB;

@@ -123,6 +123,7 @@ export class SourceIntake {
     this.hasChanged = true;
     this.#passAside(split, aside, to);
     split.position = (records[at - 1] as EventRecord).after;
+    split.silence = undefined;
     if (values.length === 0) return at;
     this.#passRecords(split, { values, first, isParked: event.isParked === true }, to);
     const isEager = this.#o.isEager && event.isPart !== true;

@@ -16,18 +16,19 @@ export function isWatermarkDue(facts: {
 
 /**
  * The minimum over the splits that are not finished; one that was not begun holds it back, so nothing is late only because its split came later.
+ * Idle ones do not, until they speak again.
  * @param emitted  the watermark so far
  * @returns `undefined` when it does not advance
  */
 export function sourceWatermark(
-  splits: readonly { readonly hasEnded: boolean; readonly largest: number }[],
+  splits: readonly { readonly hasEnded: boolean; readonly largest: number; readonly silence?: { readonly isIdle: boolean } | undefined }[],
   strategy: WatermarkStrategy<unknown> | undefined,
   emitted: number,
 ): number | undefined {
   if (strategy === undefined || strategy.kind === 'none') return undefined;
   let minimum = Number.POSITIVE_INFINITY;
-  for (const { hasEnded, largest } of splits) {
-    if (hasEnded) continue;
+  for (const { hasEnded, largest, silence } of splits) {
+    if (hasEnded || silence?.isIdle === true) continue;
     if (largest === noWatermark) return undefined;
     minimum = Math.min(minimum, largest - strategy.boundMs - 1);
   }

@@ -7,6 +7,7 @@
 import type { Entry, EntryHead } from '../entry.ts';
 import { unpackEntry } from '../entry-codec.ts';
 import { type RingView, readRing, slotOf } from '../ring.ts';
+import { withoutCountedSilence } from '../unit/silence.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { storedLane } from './restored-lane.ts';
 import { hasSlotForSeal, isMoveSeal, openingWriter, storedEntry } from './seal.ts';
@@ -47,7 +48,7 @@ async function materialised(
 /** Pure: the entry that takes the place of a seal. Over a barrier it is that barrier again, since its promise may not have been made. */
 export function openedOf({ head, body }: Entry): Entry {
   const barrier = head.lastBarrier?.n === head.n - 1 ? head.lastBarrier : undefined;
-  const opened: EntryHead = { ...head, kind: 'data', writer: openingWriter };
+  const opened: EntryHead = { ...head, splits: withoutCountedSilence(head.splits), kind: 'data', writer: openingWriter };
   if (barrier === undefined) return { head: opened, body };
   const { checkpoint, flushedThrough } = barrier;
   return { head: { ...opened, kind: 'barrier', epoch: checkpoint, lastBarrier: { checkpoint, n: head.n, flushedThrough } }, body };

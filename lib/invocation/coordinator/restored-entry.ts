@@ -15,6 +15,7 @@ import { decodeHead } from '../entry-codec.ts';
 import type { JobItem, Owner, Restoring, SubtaskHandle } from '../job-item.ts';
 import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
 import { readRing } from '../ring.ts';
+import { withoutCountedSilence } from '../unit/silence.ts';
 import { unpackEntries } from '../unpack-entries.ts';
 import { sourceOf } from './owners.ts';
 
@@ -54,7 +55,7 @@ export function restoredHead({ handle, owner, restoring, until, seals, plan, lan
     lastCompleted: restoring.checkpoint,
     open: [],
     lastBarrier: undefined,
-    splits: (isAtMostOnce ? skippingSplits(head, seals) : head.splits).map((split) => ({
+    splits: withoutCountedSilence(isAtMostOnce ? skippingSplits(head, seals) : head.splits).map((split) => ({
       ...split,
       replayUntil: source?.isRereadable === true ? replayUntilOf(split.ordinal) : 0,
     })),

@@ -12,7 +12,7 @@ import type { JobItem } from '../job-item.ts';
 import { decodeHandle } from '../job-item-codec.ts';
 import { keptReferences } from '../lane/kept-input.ts';
 import type { ObjectStore, RingAddress } from '../ports.ts';
-import { listLosses } from '../sinks/losses.ts';
+import { forgetLoss, isMadeGood, listLosses } from '../sinks/losses.ts';
 import { settledObjects } from '../sinks/transaction-names.ts';
 import { headsOf } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
@@ -145,6 +145,8 @@ export async function sweepLive(run: PulseRun): Promise<void> {
     const gone = names.filter((name) => !references.has(name) && isLeft(name, head, facts, run.item.ringSlots));
     await concurrently(gone, run.concurrency, (name) => objects.remove(name));
   }
+  for (const loss of await listLosses(run.options.ports.items))
+    if (await isMadeGood(objects, loss)) await forgetLoss(run.options.ports.items, loss.transaction);
   await forgetDecisions(run, references);
 }
 

@@ -4,7 +4,7 @@ import type { PendingTransaction } from '../entry.ts';
 import type { JobItem } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { readRing } from '../ring.ts';
-import { listLosses } from './losses.ts';
+import { isMadeGood, listLosses } from './losses.ts';
 import { transactionName } from './transaction-names.ts';
 import { readDecision, readRecord } from './transaction-records.ts';
 import { readRows } from './transaction-rows.ts';
@@ -35,8 +35,10 @@ export async function listTransactions(
   item: Pick<JobItem, 'owners' | 'generation' | 'ringSlots'>,
 ): Promise<readonly ListedTransaction[]> {
   const listed: ListedTransaction[] = [];
-  for (const { transaction, code, message } of await listLosses(ports.items))
-    listed.push({ ...(await listedOf(ports, transaction)), state: 'lost', why: `${code}: ${message}` });
+  for (const loss of await listLosses(ports.items)) {
+    if (await isMadeGood(ports.objects, loss)) continue;
+    listed.push({ ...(await listedOf(ports, loss.transaction)), state: 'lost', why: `${loss.code}: ${loss.message}` });
+  }
   const lost = new Set(listed.map(({ name }) => name));
   for (const { subtask } of item.owners) {
     const view = await readRing(ports.changelog, { generation: item.generation, subtask }, item.ringSlots);

@@ -6,8 +6,9 @@
 
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { PendingTransaction } from '../entry.ts';
-import type { JobItems } from '../ports.ts';
+import type { JobItems, ObjectStore } from '../ports.ts';
 import { transactionName } from './transaction-names.ts';
+import { readDecision } from './transaction-records.ts';
 
 export interface Loss {
   readonly transaction: PendingTransaction;
@@ -51,7 +52,12 @@ export async function listLosses(items: JobItems): Promise<readonly Loss[]> {
   });
 }
 
-/** A person has settled it. */
+/** Somebody has committed it after all: a failed job keeps asking. Only whoever confirms a commit removes the rows. */
+export async function isMadeGood(objects: ObjectStore, { transaction }: Loss): Promise<boolean> {
+  return (await readDecision(objects, transaction)) === 'committed' && (await objects.get(transaction.rows)) === undefined;
+}
+
+/** A person has settled it, or it is made good. */
 export async function forgetLoss(items: JobItems, transaction: PendingTransaction): Promise<void> {
   await items.remove({ name: lossPrefix + transactionName(transaction), expects: 'any' });
 }

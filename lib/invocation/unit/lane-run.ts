@@ -132,6 +132,7 @@ class MessageReader {
       ...before,
       position: { index: (before.position?.index ?? 0) + settled, at: null },
       largest: this.#generator?.largest ?? before.largest,
+      silence: settled > 0 ? undefined : before.silence,
     };
     const spec = this.#source.node.operator;
     const strategy = spec.kind === 'source' ? spec.watermarks : undefined;

@@ -1,4 +1,4 @@
-// A tick moves on what no input does: timers of processing time, alignments that were given up, a tail that nobody delivered.
+// A tick moves on what no input does: timers of processing time, splits that fall silent, alignments that were given up, a tail that nobody delivered.
 
 import type { Answer } from '../invocation.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
@@ -10,6 +10,7 @@ import { proposalOf } from './proposal.ts';
 import { end } from './records.ts';
 import { run } from './run.ts';
 import { done, refuse, type Session } from './session.ts';
+import { decideSilence, strategyOf } from './silence.ts';
 import { fireTimers } from './timers.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
@@ -33,18 +34,23 @@ export async function tick(session: Session): Promise<Answer> {
       if (outcome === 'lost') continue;
     }
     const hasEnded = isEndDue(warm);
+    const silenced = decideSilence(warm.newest.head, { strategy: strategyOf(warm.stage.operators[0]), nowMs: services.clock.now() });
     const ran = await run(warm, services, (host) => {
       const hasFired = fireTimers(host, services.clock.now());
+      if (silenced?.watermark !== undefined) while (!host.advanceWatermark(silenced.watermark));
+      if (silenced?.isIdleNow === true) host.broadcast({ kind: 'idle' });
       if (hasEnded) end(host);
       return hasFired;
     });
     if (ran.kind === 'failed') throw ran.error;
-    if (!ran.value && !hasEnded) {
+    if (!ran.value && !hasEnded && silenced === undefined) {
       warm.state.abandonUnit();
       return done;
     }
     const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
-    const proposal = await proposalOf(warm, ran, { head: hasEnded ? { sent, hasEnded } : { sent }, messages, services });
+    const { splits, watermark } = { ...warm.newest.head, ...silenced };
+    const head = { splits, watermark: watermark ?? warm.newest.head.watermark, sent, ...(hasEnded ? { hasEnded } : {}) };
+    const proposal = await proposalOf(warm, ran, { head, messages, services });
     if ((await session.commit(warm, proposal)) === 'committed') return done;
   }
   return refuse('contended');

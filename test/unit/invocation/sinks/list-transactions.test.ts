@@ -73,4 +73,10 @@ test('pending transactions are listed by subtask, oldest first, with rows and st
   expect(await settleByHand(ports, settler, { transaction: gone, how: 'abort' })).toBe('aborted');
   expect(await listLosses(ports.items)).toEqual([]);
   expect(await settleByHand(ports, settler, { transaction: committed, how: 'abort' })).toBe('committed');
+
+  // One that was committed and confirmed after it had been noted is lost no more.
+  await noteLosses(ports.items, [{ ...loss, transaction: committed }]);
+  expect((await listTransactions(ports, item))[0]?.state).toBe('lost');
+  await objects.remove(committed.rows);
+  expect((await listTransactions(ports, item)).some(({ state }) => state === 'lost')).toBe(false);
 });
