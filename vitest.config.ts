@@ -3,21 +3,25 @@ import { defineConfig } from 'vitest/config';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// `npm test` runs everything but the kill tests; `npm run test:kill` (mode `kill`) runs only those: they start processes, kill them
-// at random moments and want the machine for themselves.
+// `npm test` runs everything that needs nothing but Node. Three modes run what needs more, each alone: `npm run test:kill` starts processes and kills
+// them at random moments, `npm run test:aws` talks to an emulator of AWS that it starts, `npm run test:e2e` deploys to one.
+const modes = ['kill', 'aws', 'e2e'];
+
 export default defineConfig(({ mode }) => ({
   resolve: {
     alias: [
       { find: /^sluice$/, replacement: here('./lib/index.ts') },
+      { find: /^sluice\/cdk$/, replacement: here('./lib/cdk/index.ts') },
       { find: /^sluice\/testing$/, replacement: here('./lib/testing/index.ts') },
     ],
   },
   test: {
-    include: mode === 'kill' ? ['test/kill/**/*.test.ts'] : ['test/**/*.test.ts'],
-    exclude: mode === 'kill' ? [] : ['test/kill/**'],
+    include: modes.includes(mode) ? [`test/${mode}/**/*.test.ts`] : ['test/**/*.test.ts'],
+    exclude: modes.includes(mode) ? [] : modes.map((one) => `test/${one}/**`),
     pool: 'forks',
-    testTimeout: mode === 'kill' ? 600_000 : 60_000,
-    hookTimeout: mode === 'kill' ? 600_000 : 180_000,
+    testTimeout: modes.includes(mode) ? 600_000 : 60_000,
+    hookTimeout: modes.includes(mode) ? 600_000 : 180_000,
+    ...(mode === 'aws' ? { globalSetup: here('./test/aws/emulator-setup.ts') } : {}),
     allowOnly: false,
     passWithNoTests: false,
   },

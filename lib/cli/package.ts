@@ -25,18 +25,23 @@ export function packageVersion(): string {
   return found.version;
 }
 
+const modules: ReadonlyMap<string, string> = new Map([
+  ['sluice', 'index'],
+  ['sluice/testing', 'testing/index'],
+]);
+
 /** The module behind a bare `sluice` or `sluice/testing`, or undefined for any other specifier. */
 export function ownModule(specifier: string): string | undefined {
-  const name = specifier === 'sluice' ? 'index' : specifier === 'sluice/testing' ? 'testing/index' : undefined;
+  const name = modules.get(specifier);
   if (name === undefined) return undefined;
   found ??= find();
   return new URL(runsFromSource ? `lib/${name}.ts` : `dist/${name}.js`, found.root).href;
 }
 
-/** A file of this package as its sources or its build has it, by its path below `lib` or `dist` without the ending. */
-export function ownFile(path: string): URL {
+/** The handler of a role, which is bundled with a job's module for Lambda. */
+export function ownFunction(role: string): URL {
   found ??= find();
-  return new URL(runsFromSource ? `lib/${path}.ts` : `dist/${path}.js`, found.root);
+  return new URL(runsFromSource ? `functions/${role}.ts` : `dist/functions/${role}.js`, found.root);
 }
 
 /** The module of a worker process of `run --runtime invocations`. */

@@ -29,11 +29,25 @@ type Area =
   | 'adapters/embedded'
   | 'adapters/sqlite'
   | 'adapters/invocations'
+  | 'adapters/aws'
+  | 'aws'
+  | 'cdk'
   | 'testing'
   | 'cli'
   | 'entry';
 
 const engine: readonly Area[] = ['core', 'api', 'graph', 'operators', 'runtime', 'state', 'checkpoint', 'connectors'];
+
+const awsPackages = [
+  '@aws-sdk/client-cloudformation',
+  '@aws-sdk/client-dynamodb',
+  '@aws-sdk/client-kinesis',
+  '@aws-sdk/client-lambda',
+  '@aws-sdk/client-s3',
+  '@aws-sdk/client-sfn',
+  '@aws-sdk/client-sqs',
+  '@smithy/node-http-handler',
+];
 
 // biome-ignore format: one row a line reads as the table it is
 const table: Record<Area, Row> = {
@@ -49,8 +63,11 @@ const table: Record<Area, Row> = {
   'adapters/embedded': { node: 'all',  values: engine, packages: ['yaml'] },
   'adapters/sqlite':   { node: 'all',  values: ['core', 'invocation'] },
   'adapters/invocations': { node: 'all', values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite'] },
+  'adapters/aws':     { node: 'all',  values: [...engine, 'invocation'], packages: awsPackages },
+  aws:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'adapters/invocations', 'cli'], packages: [...awsPackages, '@middy/core', 'esbuild'] },
+  cdk:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'aws', 'cli'], packages: ['aws-cdk-lib', 'constructs'] },
   testing:             { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'entry'] },
-  cli:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite', 'adapters/invocations', 'testing', 'entry'], packages: ['yaml'] },
+  cli:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite', 'adapters/invocations', 'adapters/aws', 'testing', 'entry'], packages: ['yaml', ...awsPackages] },
   entry:               { node: 'pure', values: engine },           // lib/index.ts: what `import 'sluice'` loads, and it loads no adapter
 };
 
