@@ -104,7 +104,16 @@ function isPartitioned(edge: Edge, description: JobDescription): boolean {
   if (from.operator.kind !== 'source' || from.operator.partitionedBy === undefined) return false;
   const { selector } = edge.partitioning;
   // Most people write the selector twice, so functions of one text are one selector: what such a text refers to is the same module's.
-  return selector === from.operator.partitionedBy || String(selector) === String(from.operator.partitionedBy);
+  return selector === from.operator.partitionedBy || plainText(selector) === plainText(from.operator.partitionedBy);
+}
+
+/** The text of a function without its layout and the name of its argument, which are not the same before and behind a bundler. */
+function plainText(selector: (value: unknown) => unknown): string {
+  const text = String(selector);
+  if (/["'`/]/.test(text)) return text; // blanks may be part of what it says
+  const [, argument, body] = /^\(?(\w+)\)?=>(.*)$/.exec(text.replace(/\s+/g, '')) ?? [];
+  if (argument === undefined || body === undefined) return text;
+  return body.replace(new RegExp(`(?<![.\\w$])${argument}(?![\\w$:])`, 'g'), '$$');
 }
 
 /** What `auto` stands for: forward at one parallelism, else round robin. */

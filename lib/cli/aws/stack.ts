@@ -66,6 +66,12 @@ function jobOf(stack: string, prefix: string, said: Said): DeployedJob {
       stack,
     });
   };
+  /** What grows with a job goes on in outputs with a number behind their names. */
+  const parts = (name: string): unknown[] => {
+    const told = [text(name)];
+    for (let i = 2; said.has(`${prefix}Sluice${name}${i}`); i++) told.push(text(`${name}${i}`));
+    return told.map((part) => JSON.parse(part));
+  };
   return {
     stack,
     job: text('Job'),
@@ -75,9 +81,9 @@ function jobOf(stack: string, prefix: string, said: Said): DeployedJob {
     stateMachine: text('StateMachine'),
     pulse: text('Pulse'),
     query: text('Query'),
-    controls: JSON.parse(text('Controls')) as Record<string, string>,
-    queues: JSON.parse(text('Queues')) as Record<string, string>,
-    mappings: JSON.parse(text('Mappings')) as string[],
+    controls: Object.assign({}, ...parts('Controls')) as Record<string, string>,
+    queues: Object.assign({}, ...parts('Queues')) as Record<string, string>,
+    mappings: parts('Mappings').flat() as string[],
   };
 }
 

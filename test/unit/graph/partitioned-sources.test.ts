@@ -34,6 +34,21 @@ describe('a source that is partitioned by a key', () => {
     ).toHaveLength(1);
   });
 
+  test('is known by what a selector says, not by its layout or what it calls its argument', () => {
+    const selectors: readonly (readonly [selector: string, stages: number])[] = [
+      ['(c           )         => c.user', 1],
+      ['e=>e.user', 1],
+      ['user=>user.user', 1],
+      ['c=>c.c', 2],
+      ['c => c["user"]', 2],
+      ['function (c) { return c.user }', 2],
+    ];
+    for (const [text, stages] of selectors) {
+      const selector = new Function(`return ${text}`)() as (c: Click) => string;
+      expect(stagesOf(keyed(selector), true), text).toHaveLength(stages);
+    }
+  });
+
   test('is like any other where they are not, and before another key', () => {
     expect(stagesOf(keyed(user), false)).toHaveLength(2);
     expect(

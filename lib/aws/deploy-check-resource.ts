@@ -1,0 +1,129 @@
+// The custom resource around deploy-check.ts: gathers the facts, and tells CloudFormation what was decided. It always tells something, because a
+// deployment that hears nothing waits for an hour.
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DescribeStreamSummaryCommand, KinesisClient } from '@aws-sdk/client-kinesis';
+import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
+import { clientSettings } from '../adapters/aws/clients.ts';
+import { DynamoItems } from '../adapters/aws/dynamo-items.ts';
+import { systemRandom } from '../adapters/embedded/system-clock.ts';
+import { describeError } from '../core/errors.ts';
+import { readJob } from '../invocation/coordinator/read-job.ts';
+import { type DeploymentFacts, decideDeployment } from './deploy-check.ts';
+
+/** Properties of the resource; CloudFormation makes texts of everything. */
+export interface CheckProperties {
+  readonly Job: string;
+  readonly Table: string;
+  readonly PlanHash: string;
+  /** JSON of `{ id, name, inputs, parallelism }[]`. */
+  readonly Stages: string;
+  /** JSON of `{ arn, name, reserved? }[]`. */
+  readonly Streams: string;
+  readonly Reserved: string;
+}
+
+export interface CheckRequest {
+  readonly RequestType: 'Create' | 'Update' | 'Delete';
+  readonly ResponseURL: string;
+  readonly StackId: string;
+  readonly RequestId: string;
+  readonly LogicalResourceId: string;
+  readonly ResourceProperties: CheckProperties;
+  readonly OldResourceProperties?: Partial<CheckProperties>;
+}
+
+/** What the check asks the account. */
+export interface CheckQuestions {
+  item(table: string): Promise<DeploymentFacts['item']>;
+  openShards(arn: string): Promise<number | undefined>;
+  account(): Promise<DeploymentFacts['account']>;
+}
+
+/** @returns why not, in one line; `undefined`: go on */
+export async function refusalOf(request: CheckRequest, ask: CheckQuestions): Promise<string | undefined> {
+  if (request.RequestType === 'Delete') return undefined;
+  const { Table: table, PlanHash: hash, Stages: stages, Streams: streams, Reserved: reserved } = request.ResourceProperties;
+  type Told = { readonly id: number; readonly name: string; readonly inputs: number; readonly parallelism: number };
+  type Stream = { readonly arn: string; readonly name: string; readonly reserved?: number };
+  try {
+    const plan = {
+      hash,
+      stages: (JSON.parse(stages) as Told[]).map((stage) => ({ ...stage, inputs: Array.from({ length: stage.inputs }) })),
+    };
+    const known = (JSON.parse(streams) as Stream[]).map(async ({ arn, name, reserved: of }) => ({
+      name,
+      shards: await ask.openShards(arn),
+      reserved: of,
+    }));
+    decideDeployment({
+      item: await ask.item(table),
+      plan,
+      streams: await Promise.all(known),
+      account: await ask.account(),
+      reserves: Number(reserved) - Number(request.OldResourceProperties?.Reserved ?? 0),
+    });
+    return undefined;
+  } catch (error) {
+    return describeError(error).replaceAll('\n', ';');
+  }
+}
+
+/** The handler of `functions/check.ts`. */
+export async function answerCheck(request: CheckRequest): Promise<void> {
+  const refusal = await refusalOf(request, questions());
+  if (refusal !== undefined) console.log(refusal);
+  const response = await fetch(request.ResponseURL, {
+    method: 'PUT',
+    body: JSON.stringify({
+      Status: refusal === undefined ? 'SUCCESS' : 'FAILED',
+      ...(refusal === undefined ? {} : { Reason: refusal }),
+      PhysicalResourceId: `sluice-${request.ResourceProperties.Job}`,
+      StackId: request.StackId,
+      RequestId: request.RequestId,
+      LogicalResourceId: request.LogicalResourceId,
+    }),
+  });
+  if (!response.ok) throw new Error(`CloudFormation took the answer with status ${response.status}`);
+}
+
+function questions(): CheckQuestions {
+  const settings = clientSettings();
+  const dynamodb = new DynamoDBClient(settings);
+  const kinesis = new KinesisClient(settings);
+  const lambda = new LambdaClient(settings);
+  return {
+    item: async (table) => (await granted(() => readJob({ items: new DynamoItems({ client: dynamodb, table }, systemRandom) })))?.item,
+    openShards: async (arn) => {
+      const { StreamDescriptionSummary: of } = await granted(() => kinesis.send(new DescribeStreamSummaryCommand({ StreamARN: arn })));
+      return of?.OpenShardCount;
+    },
+    account: async () => {
+      try {
+        const { AccountLimit: of } = await lambda.send(new GetAccountSettingsCommand({}));
+        const { ConcurrentExecutions: limit, UnreservedConcurrentExecutions: unreserved } = of ?? {};
+        return limit === undefined || unreserved === undefined ? undefined : { limit, unreserved };
+      } catch (error) {
+        console.log(`the limits of the account are not known: ${error}`); // V3
+        return undefined;
+      }
+    },
+  };
+}
+
+const grantTriesMax = 8;
+const grantPauseMs = 2_500;
+
+/** A role that was made a moment ago is known everywhere only some seconds later. */
+async function granted<T>(request: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await request();
+    } catch (error) {
+      if (tries === grantTriesMax || !/AccessDenied|not authorized|STORE_/.test(`${(error as { code?: unknown }).code} ${error}`))
+        throw error;
+      await sleep(grantPauseMs);
+    }
+  }
+}

@@ -1,0 +1,66 @@
+// Whether a deployment may go on, decided before it changes anything but the stores. Pure.
+//   V1  A job keeps the plan that it runs. Code of another plan would throw in every function, so it is not deployed at all.
+//   V2  Each shard of a stream is read by an environment of its own, so there have to be as many.
+//   V3  What cannot be found out is no reason to refuse.
+
+import { SluiceError } from '../core/errors.ts';
+import type { JobItem } from '../invocation/job-item.ts';
+import { checkPlan, type PlanShape } from '../invocation/plan-check.ts';
+
+/** Lambda leaves an account no fewer than this, unless it never had more. */
+export const unreservedMin = 100;
+
+export interface DeploymentFacts {
+  /** `undefined`: no job was started on this table yet. */
+  readonly item: Pick<JobItem, 'job' | 'owners' | 'planHash'> | undefined;
+  readonly plan: PlanShape;
+  readonly streams: readonly {
+    readonly name: string;
+    /** Open ones; `undefined`: not known. */
+    readonly shards: number | undefined;
+    /** Environments reserved for the stage that reads it; `undefined`: it shares what nobody reserved. */
+    readonly reserved: number | undefined;
+  }[];
+  readonly account: { readonly limit: number; readonly unreserved: number } | undefined;
+  /** Environments that the stack is going to reserve beyond what it reserves already. */
+  readonly reserves: number;
+}
+
+/** @throws SluiceError `PLAN_CHANGED`, `DEPLOYMENT_UNSAFE` */
+export function decideDeployment({ item, plan, streams, account, reserves }: DeploymentFacts): void {
+  if (item !== undefined) refuseOtherPlan(item, plan);
+  for (const { name, shards, reserved } of streams) {
+    if (shards === undefined || reserved === undefined || reserved >= shards) continue;
+    const message = `stream ${name} has ${shards} open shards, and ${reserved} environments are reserved for the stage that reads it`;
+    throw unsafe(message, `set reservedConcurrency to ${shards} or more, or leave it out`);
+  }
+  if (account === undefined) return;
+  const left = account.unreserved - reserves;
+  if (reserves > 0 && left < Math.min(unreservedMin, account.limit)) {
+    const message = `${reserves} environments are to be reserved, and of ${account.limit} of this account only ${account.unreserved} are free`;
+    throw unsafe(message, 'set controlConcurrency to false and leave reservedConcurrency out, or ask for a higher limit');
+  }
+  const shared = streams.reduce((sum, { shards, reserved }) => sum + (reserved === undefined ? (shards ?? 0) : 0), 0);
+  if (shared > left) {
+    const message = `streams have ${shared} open shards together, and ${left} environments of this account are left for them`;
+    throw unsafe(message, 'ask for a higher limit of concurrent executions, or read fewer shards');
+  }
+}
+
+function refuseOtherPlan(item: NonNullable<DeploymentFacts['item']>, plan: PlanShape): void {
+  try {
+    checkPlan(item, plan);
+  } catch (error) {
+    if (!(error instanceof SluiceError)) throw error;
+    throw new SluiceError(error.code, {
+      ...error.details,
+      message: `${error.message}; nothing was changed`,
+      next: 'fix-the-job',
+      advice: 'deploy the code that the job was started with, or the changed job under another construct id, where it begins anew',
+    });
+  }
+}
+
+function unsafe(message: string, advice: string): SluiceError {
+  return new SluiceError('DEPLOYMENT_UNSAFE', { message: `${message}; nothing was changed`, next: 'fix-the-job', advice });
+}
