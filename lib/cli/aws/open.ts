@@ -27,7 +27,7 @@ export async function withDeployment(call: Call, work: (o: OpenedDeployment) => 
   const stack = call.arguments.flags.get('stack')![0]!;
   const deployed = findDeployed(stack, await readStack(stack, place), call.arguments.positionals[0]!);
   const { job, table, bucket, queues } = deployed;
-  const opened = openAwsPorts({ job, table, bucket, queues, clock, ...(place.endpoint === undefined ? {} : { endpoint: place.endpoint }) });
+  const opened = openAwsPorts({ table, bucket, queues, random, endpoint: place.endpoint });
   const functions = await functionCaller(place);
   const ports = patient(opened, { clock, random });
   const item = async (): Promise<JobItem> => (await readExistingJob(ports)).item;

@@ -103,10 +103,10 @@ function flight(rule: Rule): void {
     const { exchange } = world.ports;
     await send(exchange, message('g', '1'), message('g', '2'));
     const both = await exchange.receive({ max: 10 });
-    await exchange.release({ receipts: [both[0]!.receipt], delayMs: 500 });
+    await exchange.release({ receipts: [both[0]!.receipt], delayMs: 1_000 });
     await exchange.release({ receipts: [both[1]!.receipt], delayMs: 0 });
     assert.deepEqual(await exchange.receive({ max: 10 }), []);
-    await world.elapse(501);
+    await world.elapse(1_001);
     const again = await exchange.receive({ max: 10 });
     assert.deepEqual(texts(again), ['1', '2']);
     await exchange.release({ receipts: receipts(again), delayMs: 0 });

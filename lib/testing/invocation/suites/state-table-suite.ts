@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { putAll, readAll } from '../../../invocation/patience.ts';
 import type { ItemAddress, StateItem, StatePut, StateTable } from '../../../invocation/ports.ts';
-import { compareTexts } from '../../../invocation/request-limits.ts';
+import { compareTexts, storedItemBytesMax } from '../../../invocation/request-limits.ts';
 import type { SuiteRunner } from '../../suites/file-system-suite.ts';
 import { atOnce, isRefused, type MakePorts, type Rule, suiteOf, text, textOf } from './support.ts';
 
@@ -156,8 +156,8 @@ function bounds(rule: Rule): void {
     await isRefused(table.putMany([good, put(at('p', 's\ud800'), 't', 'absent')]));
     await isRefused(table.putMany([good, put(at('p', 'é'.repeat(513)), 't', 'absent')]));
     await isRefused(table.putMany([good, put(at('é'.repeat(1_025), 's'), 't', 'absent')]));
-    await isRefused(table.putMany([good, put(at('p', 's'), 't', 'absent', new Uint8Array(400 * 1024 - 2))]));
+    await isRefused(table.putMany([good, put(at('p', 's'), 't', 'absent', new Uint8Array(storedItemBytesMax - 2))]));
     assert.equal(await one(table, good.address), undefined);
-    assert.deepEqual(await putsOf(table, put(at('p', 's'), 't', 'absent', new Uint8Array(400 * 1024 - 3))), ['stored']);
+    assert.deepEqual(await putsOf(table, put(at('p', 's'), 't', 'absent', new Uint8Array(storedItemBytesMax - 3))), ['stored']);
   });
 }

@@ -1,0 +1,68 @@
+// The AWS clients of the runtime, made in one place because none of their defaults can stay: without time-outs a request hangs longer than its
+// function lives, and retries inside the client hide an uncertain outcome.
+//   C1  Every request ends within `requestMs`, and giving up does not mean that it did not happen: such an error is `unknown`.
+//   C2  The client itself tries once. Were its second try throttled after a first one that got no answer, it would say that nothing happened. Who
+//       asks again, how often and with which meaning is lib/invocation/patience.ts.
+//   C3  Endpoint, Region and credentials are the SDK's own affair, so that `AWS_ENDPOINT_URL` is all that an emulator needs.
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { S3Client } from '@aws-sdk/client-s3';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { NodeHttpHandler } from '@smithy/node-http-handler';
+
+export interface AwsClients {
+  readonly dynamodb: DynamoDBClient;
+  readonly s3: S3Client;
+  readonly sqs: SQSClient;
+}
+
+export interface ClientOptions {
+  /** Only for an emulator that is not named by the environment. */
+  readonly endpoint?: string | undefined;
+  /** For one try of one request, ms. */
+  readonly requestMs?: number;
+  /** Requests to one host at once; more wait in line. */
+  readonly socketsMax?: number;
+}
+
+export const requestMsDefault = 5_000;
+const connectMs = 1_000;
+const socketsMaxDefault = 100;
+const triesMax = 1;
+
+export interface ClientSettings {
+  readonly maxAttempts: number;
+  readonly endpoint?: string;
+  readonly requestHandler: NodeHttpHandler;
+}
+
+/** What every client of the runtime is made with. */
+export function clientSettings(o: ClientOptions = {}): ClientSettings {
+  const { endpoint, requestMs = requestMsDefault, socketsMax = socketsMaxDefault } = o;
+  const handler = new NodeHttpHandler({
+    connectionTimeout: connectMs,
+    requestTimeout: requestMs,
+    throwOnRequestTimeout: true,
+    socketTimeout: requestMs,
+    httpAgent: { maxSockets: socketsMax },
+    httpsAgent: { maxSockets: socketsMax },
+  });
+  return { maxAttempts: triesMax, requestHandler: handler, ...(endpoint === undefined ? {} : { endpoint }) };
+}
+
+export function createClients(o: ClientOptions = {}): AwsClients {
+  const settings = clientSettings(o);
+  // An emulator's address has no room for the name of a bucket in front of it.
+  const isEmulated = o.endpoint !== undefined || process.env.AWS_ENDPOINT_URL !== undefined;
+  return {
+    dynamodb: new DynamoDBClient(settings),
+    s3: new S3Client({ ...settings, ...(isEmulated ? { forcePathStyle: true } : {}) }),
+    sqs: new SQSClient({ ...settings, useQueueUrlAsEndpoint: false }),
+  };
+}
+
+export function closeClients({ dynamodb, s3, sqs }: AwsClients): void {
+  dynamodb.destroy();
+  s3.destroy();
+  sqs.destroy();
+}

@@ -1,0 +1,120 @@
+// What an error of an AWS client means for the port that asked. One table, since everything depends on it:
+//   M1  `nothing`: the service refused before it did anything. `unknown`: nobody knows, now or later. Whatever the table does not name, and every
+//       5xx and broken connection, is `unknown`.
+//   M2  `condition`: the service looked and said no. What it found is read from the error by whoever asked.
+//   M3  Wrong requests, missing permissions and missing resources are never asked again: the text names what to change.
+// Sources: the API references of DynamoDB, S3, SQS and Lambda, and the retry classes of the SDK for JavaScript v3.
+
+import { SluiceError } from '../../core/errors.ts';
+
+export type Meaning = 'nothing' | 'unknown' | 'condition' | 'invalid' | 'forbidden' | 'missing';
+
+const meanings: Readonly<Record<string, Meaning>> = {
+  // Conditions
+  ConditionalCheckFailedException: 'condition',
+  ConditionalCheckFailed: 'condition',
+  DuplicateItemException: 'condition',
+  DuplicateItem: 'condition',
+  TransactionCanceledException: 'condition',
+  PreconditionFailed: 'condition',
+  // Refused for now
+  ProvisionedThroughputExceededException: 'nothing',
+  ProvisionedThroughputExceeded: 'nothing',
+  ThrottlingException: 'nothing',
+  ThrottlingError: 'nothing',
+  Throttling: 'nothing',
+  ThrottledException: 'nothing',
+  RequestThrottled: 'nothing',
+  RequestThrottledException: 'nothing',
+  RequestLimitExceeded: 'nothing',
+  TooManyRequestsException: 'nothing',
+  LimitExceededException: 'nothing',
+  KMSThrottlingException: 'nothing',
+  KmsThrottled: 'nothing',
+  OverLimit: 'nothing',
+  SlowDown: 'nothing',
+  TransactionConflictException: 'nothing',
+  TransactionConflict: 'nothing',
+  TransactionInProgressException: 'unknown', // an earlier try with the same token is still at work
+  ConditionalRequestConflict: 'nothing',
+  OperationAborted: 'nothing',
+  // Nobody knows
+  InternalServerError: 'unknown',
+  InternalServerErrorException: 'unknown',
+  InternalError: 'unknown',
+  ServiceUnavailable: 'unknown',
+  ServiceException: 'unknown',
+  RequestTimeout: 'unknown',
+  TimeoutError: 'unknown',
+  // Ours to mend
+  ValidationException: 'invalid',
+  ValidationError: 'invalid',
+  ItemCollectionSizeLimitExceededException: 'invalid',
+  IdempotentParameterMismatchException: 'invalid',
+  InvalidParameterValue: 'invalid',
+  BatchRequestTooLong: 'invalid',
+  EntityTooLarge: 'invalid',
+  // The user's to mend
+  AccessDenied: 'forbidden',
+  AccessDeniedException: 'forbidden',
+  UnrecognizedClientException: 'forbidden',
+  InvalidClientTokenId: 'forbidden',
+  ExpiredTokenException: 'forbidden',
+  KMSAccessDeniedException: 'forbidden',
+  KmsAccessDenied: 'forbidden',
+  'KMS.AccessDeniedException': 'forbidden',
+  'KMS.DisabledException': 'forbidden',
+  ResourceNotFoundException: 'missing',
+  NoSuchBucket: 'missing',
+  QueueDoesNotExist: 'missing',
+  'AWS.SimpleQueueService.NonExistentQueue': 'missing',
+};
+
+/** Pure. A name in the body of an answer (a reason of a transaction, an error of one statement) has the same meaning as that of an exception. */
+export function meaningOf(name: string, status?: number | undefined): Meaning {
+  const known = meanings[name];
+  if (known !== undefined) return known;
+  if (status === 403) return 'forbidden';
+  if (status === 429) return 'nothing';
+  return 'unknown';
+}
+
+interface ServiceError {
+  readonly name?: string;
+  readonly message?: string;
+  readonly $metadata?: { readonly httpStatusCode?: number };
+}
+
+export function nameOf(error: unknown): string {
+  return (error as ServiceError | undefined)?.name ?? 'Error';
+}
+
+/** Pure: what the port rejects with. @param what  the request in the user's words, such as `PutItem in table clicks` */
+export function errorOf(error: unknown, what: string): SluiceError {
+  const { message = '', $metadata: metadata } = (error ?? {}) as ServiceError;
+  const name = nameOf(error);
+  const said = `${what}: ${name}${message === '' ? '' : `: ${message}`}`;
+  switch (meaningOf(name, metadata?.httpStatusCode)) {
+    case 'nothing':
+      return new SluiceError('STORE_THROTTLED', { message: said, next: 'retry-invocation', cause: error });
+    case 'condition':
+    case 'invalid':
+      return new SluiceError('STORE_REQUEST_INVALID', { message: said, next: 'report-a-bug', cause: error });
+    case 'forbidden':
+      return new SluiceError('STORE_FORBIDDEN', {
+        message: said,
+        next: 'fix-the-command',
+        advice: 'grant the role what the text names; nothing is lost, the input stays where it is until then',
+        cause: error,
+      });
+    case 'missing':
+      return new SluiceError('STORE_MISSING', {
+        message: said,
+        next: 'repair-state',
+        advice: 'deploy the stack again; a table that was restored under another name has to be bound by hand',
+        cause: error,
+      });
+    case 'unknown':
+      return new SluiceError('STORE_UNCERTAIN', { message: said, next: 'retry-invocation', cause: error });
+  }
+}

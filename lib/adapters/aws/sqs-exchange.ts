@@ -1,0 +1,180 @@
+import {
+  type BatchResultErrorEntry,
+  ChangeMessageVisibilityBatchCommand,
+  DeleteMessageBatchCommand,
+  type Message,
+  ReceiveMessageCommand,
+  SendMessageBatchCommand,
+  type SQSClient,
+} from '@aws-sdk/client-sqs';
+import { SluiceError } from '../../core/errors.ts';
+import type { Delivery, Exchange, OutgoingMessage } from '../../invocation/ports.ts';
+import { checkMessages, checkReceive } from '../../invocation/request-limits.ts';
+import { errorOf, meaningOf, nameOf } from './errors.ts';
+import { stageOfGroup } from './layout.ts';
+
+/**
+ * The exchange as FIFO queues, one for each stage that is sent to.
+ *   X1  A batch is accepted in parts. So one request holds one message of each group at most: a later one of a group could else be accepted
+ *       before an earlier one, and would keep it out for ever.
+ *   X2  A queue counts text: bytes travel as base64, for which `sendBytesMax` leaves room.
+ *   X3  A receipt names its queue.
+ */
+export class SqsExchange implements Exchange {
+  readonly #client: SQSClient;
+  readonly #queues: Readonly<Record<string, string>>;
+
+  /** @param queues  stage (its index in the plan) → URL */
+  constructor(client: SQSClient, queues: Readonly<Record<string, string>>) {
+    this.#client = client;
+    this.#queues = queues;
+  }
+
+  async send(messages: readonly OutgoingMessage[]): Promise<{ readonly left: readonly number[] }> {
+    checkMessages(messages);
+    const left: number[] = [];
+    for (const indexes of requestsOf(messages)) {
+      const stopped = new Set(left.map((i) => messages[i]!.group));
+      const wanted = indexes.filter((i) => !stopped.has(messages[i]!.group));
+      left.push(...indexes.filter((i) => !wanted.includes(i)));
+      if (wanted.length > 0) left.push(...(await this.#sendSome(messages, wanted)));
+    }
+    return { left: left.sort((a, b) => a - b) };
+  }
+
+  async #sendSome(messages: readonly OutgoingMessage[], indexes: readonly number[]): Promise<readonly number[]> {
+    const url = this.#urlOf(stageOfGroup(messages[indexes[0]!]!.group));
+    const command = new SendMessageBatchCommand({
+      QueueUrl: url,
+      Entries: indexes.map((i) => {
+        const { group, id, bytes } = messages[i]!;
+        return { Id: String(i), MessageGroupId: group, MessageDeduplicationId: id, MessageBody: bodyOf(bytes) };
+      }),
+    });
+    const { Failed: failed = [] } = await this.#ask('SendMessage', url, () => this.#client.send(command));
+    for (const one of failed) this.#throwIfOurs(one, url);
+    return failed.map(({ Id: id }) => Number(id));
+  }
+
+  async receive({ max }: { readonly max: number }): Promise<readonly Delivery[]> {
+    checkReceive(max);
+    for (const [stage, url] of Object.entries(this.#queues)) {
+      const command = new ReceiveMessageCommand({
+        QueueUrl: url,
+        MaxNumberOfMessages: max,
+        MessageSystemAttributeNames: ['MessageGroupId', 'ApproximateReceiveCount'],
+      });
+      const { Messages: messages = [] } = await this.#ask('ReceiveMessage', url, () => this.#client.send(command));
+      if (messages.length > 0) return messages.map((message) => deliveryOf(stage, message));
+    }
+    return [];
+  }
+
+  async settle(receipts: readonly string[]): Promise<void> {
+    for (const [url, own] of this.#byQueue(receipts)) {
+      const command = new DeleteMessageBatchCommand({
+        QueueUrl: url,
+        Entries: own.map((handle, i) => ({ Id: String(i), ReceiptHandle: handle })),
+      });
+      const { Failed: failed = [] } = await this.#ask('DeleteMessage', url, () => this.#client.send(command));
+      // A receipt that is too old may do nothing; anything else would leave a message that the caller takes for settled.
+      const undone = failed.filter(({ Code: code = '' }) => !isStale(code));
+      if (undone.length > 0) throw this.#undone('DeleteMessage', url, undone);
+    }
+  }
+
+  async release(p: { readonly receipts: readonly string[]; readonly delayMs: number }): Promise<void> {
+    const seconds = Math.ceil(p.delayMs / 1_000);
+    for (const [url, own] of this.#byQueue(p.receipts)) {
+      const command = new ChangeMessageVisibilityBatchCommand({
+        QueueUrl: url,
+        Entries: own.map((handle, i) => ({ Id: String(i), ReceiptHandle: handle, VisibilityTimeout: seconds })),
+      });
+      // What is not released comes again by itself, only later.
+      await this.#ask('ChangeMessageVisibility', url, () => this.#client.send(command));
+    }
+  }
+
+  /** Receipts of at most ten messages each, by queue; what is no receipt is left out. */
+  *#byQueue(receipts: readonly string[]): Generator<readonly [string, readonly string[]]> {
+    const byStage = Map.groupBy(receipts, (receipt) => receipt.slice(0, Math.max(0, receipt.indexOf(receiptMark))));
+    for (const [stage, own] of byStage) {
+      const url = this.#queues[stage];
+      if (url === undefined) continue;
+      const handles = [...new Set(own.map((receipt) => receipt.slice(stage.length + receiptMark.length)))];
+      for (let from = 0; from < handles.length; from += batchMax) yield [url, handles.slice(from, from + batchMax)];
+    }
+  }
+
+  #urlOf(stage: string): string {
+    const url = this.#queues[stage];
+    if (url !== undefined) return url;
+    throw new SluiceError('SUBTASK_UNKNOWN', {
+      message: `stage ${stage} has no exchange queue; there are queues of ${Object.keys(this.#queues).join(', ') || 'none'}`,
+      next: 'report-a-bug',
+    });
+  }
+
+  #throwIfOurs({ Code: code = '', Message: message = '' }: BatchResultErrorEntry, url: string): void {
+    const meaning = meaningOf(code);
+    if (meaning === 'nothing' || meaning === 'unknown') return;
+    throw errorOf(Object.assign(new Error(message), { name: code }), `sqs:SendMessage to ${url}`);
+  }
+
+  #undone(action: string, url: string, failed: readonly BatchResultErrorEntry[]): Error {
+    const { Code: code = 'InternalError', Message: message = '' } = failed[0]!;
+    return errorOf(Object.assign(new Error(message), { name: code }), `sqs:${action} of ${failed.length} messages of ${url}`);
+  }
+
+  async #ask<T>(action: string, url: string, request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      throw errorOf(error, `sqs:${action} at ${url}${nameOf(error) === 'QueueDoesNotExist' ? ', which does not exist' : ''}`);
+    }
+  }
+}
+
+const receiptMark = ' ';
+const batchMax = 10;
+
+function isStale(code: string): boolean {
+  return code === 'ReceiptHandleIsInvalid' || code === 'InvalidParameterValue' || code === 'InvalidReceiptHandle';
+}
+
+/** A queue takes no empty body; no base64 begins with a full stop. */
+const emptyBody = '.';
+
+export function bodyOf(bytes: Uint8Array): string {
+  return bytes.length === 0 ? emptyBody : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('base64');
+}
+
+export function bytesOfBody(body: string): Uint8Array {
+  return body === emptyBody ? new Uint8Array(0) : Buffer.from(body, 'base64');
+}
+
+function deliveryOf(stage: string, message: Message): Delivery {
+  const { Attributes: attributes = {}, Body: body = '', ReceiptHandle: handle = '' } = message;
+  return {
+    group: attributes.MessageGroupId ?? '',
+    bytes: bytesOfBody(body),
+    receipt: `${stage}${receiptMark}${handle}`,
+    receives: Number(attributes.ApproximateReceiveCount ?? 1),
+  };
+}
+
+/** Pure: which messages go together, in order: of one queue, and of each group one at most. */
+export function requestsOf(messages: readonly OutgoingMessage[]): readonly (readonly number[])[] {
+  const requests: { readonly stage: string; readonly groups: Set<string>; readonly indexes: number[] }[] = [];
+  for (const [i, { group }] of messages.entries()) {
+    const stage = stageOfGroup(group);
+    const last = requests.findLastIndex((request) => request.groups.has(group));
+    const fitting = requests.find((request, at) => at > last && request.stage === stage);
+    if (fitting === undefined) requests.push({ stage, groups: new Set([group]), indexes: [i] });
+    else {
+      fitting.groups.add(group);
+      fitting.indexes.push(i);
+    }
+  }
+  return requests.map(({ indexes }) => indexes);
+}
