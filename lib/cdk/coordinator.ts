@@ -14,6 +14,7 @@ import type { Construct } from 'constructs';
 import { executionTimeoutSeconds, pulseTimeoutSeconds, pulseTriesMax } from './defaults.ts';
 import type { JobFunction } from './job-function.ts';
 import { answered } from './nag.ts';
+import { prefixOf } from './outputs.ts';
 import { allow, roleOf } from './permissions.ts';
 
 export interface CoordinatorProps {
@@ -69,7 +70,7 @@ export function createCoordinator(scope: Construct, p: CoordinatorProps): StateM
   allow(role, [{ actions: ['lambda:InvokeFunction'], resources: [p.pulse.arn] }]);
   // Step Functions writes a policy for each log group that is not named like this, and an account has room for ten.
   const log = new LogGroup(scope, 'CoordinatorLog', {
-    logGroupName: `/aws/vendedlogs/states/${Stack.of(scope).stackName}-${scope.node.id}`,
+    logGroupName: `/aws/vendedlogs/states/${Stack.of(scope).stackName}-${prefixOf(scope)}`,
     retention: p.logRetention,
     removalPolicy: RemovalPolicy.DESTROY,
   });

@@ -3,10 +3,10 @@
 import type { RemovalPolicy } from 'aws-cdk-lib';
 import type { IAlarmAction } from 'aws-cdk-lib/aws-cloudwatch';
 import type { ISecurityGroup, IVpc, SubnetSelection } from 'aws-cdk-lib/aws-ec2';
+import type { IGrantable } from 'aws-cdk-lib/aws-iam';
 import type { IKey } from 'aws-cdk-lib/aws-kms';
 import type { Architecture } from 'aws-cdk-lib/aws-lambda';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { ISecret } from 'aws-cdk-lib/aws-secretsmanager';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
 
@@ -28,6 +28,11 @@ export interface BucketLike extends IConstruct {
   readonly bucketName: string;
   readonly encryptionKey?: IKey | undefined;
   arnForObjects(keyPattern: string): string;
+}
+
+export interface SecretLike {
+  readonly secretArn: string;
+  grantRead(grantee: IGrantable): unknown;
 }
 
 /** A folder of a bucket. */
@@ -90,7 +95,7 @@ export interface SluiceJobProps {
   readonly vpcSubnets?: SubnetSelection;
   readonly securityGroups?: readonly ISecurityGroup[];
   /** Variable → secret; the variable holds its ARN, and the functions may read it. */
-  readonly secrets?: Readonly<Record<string, ISecret>>;
+  readonly secrets?: Readonly<Record<string, SecretLike>>;
   /** Further variables of the functions that run the job. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Traces of the functions and the coordinator by X-Ray. Default false. */

@@ -28,7 +28,6 @@ import {
 import { type FunctionSurroundings, JobFunction } from './job-function.ts';
 import { loadPlan } from './load-plan.ts';
 import { createSourceMapping } from './mappings.ts';
-import { answered } from './nag.ts';
 import { JobOutputs } from './outputs.ts';
 import { allow, allowAccess, allowKey } from './permissions.ts';
 import { createPlanCheck, type StreamToCheck } from './plan-check.ts';
@@ -240,10 +239,6 @@ export class SluiceJob extends Construct {
     allowKey(fn.role, this.table.encryptionKey, keyWrites);
     allowAccess(fn.role, bucketAccess(this.bucket, '', []));
     for (const secret of Object.values(this.#props.secrets ?? {})) secret.grantRead(fn.role);
-    answered(fn.role, {
-      [`AwsSolutions-IAM5`]:
-        'Objects are named by the job as it goes; the wildcard ends at its own bucket, or at what is bound to its sinks.',
-    });
   }
 
   #createSourceMappings(): readonly EventSourceMapping[] {
