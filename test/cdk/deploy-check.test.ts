@@ -1,0 +1,104 @@
+// The check that a deployment waits for: what it decides, and that it asks for no more than it needs.
+import { describe, expect, test } from 'vitest';
+import { type DeploymentFacts, decideDeployment } from '../../lib/aws/deploy-check.ts';
+import { type CheckRequest, refusalOf } from '../../lib/aws/deploy-check-resource.ts';
+
+const stages = [
+  { id: 0, name: 'clicks', inputs: 0, parallelism: 1 },
+  { id: 1, name: 'count', inputs: 1, parallelism: 2 },
+];
+const owner = (stage: number, index: number) => ({ subtask: `${stage}-${index}`, stage, index, splits: [] });
+const running = { job: 'clicks', planHash: 'a'.repeat(32), owners: [owner(0, 0), owner(0, 1), owner(1, 0), owner(1, 1)] };
+const facts: DeploymentFacts = {
+  item: running,
+  plan: { hash: running.planHash, stages: stages.map((s) => ({ ...s, inputs: Array.from({ length: s.inputs }) })) },
+  streams: [{ name: 'clicks', shards: 4, reserved: undefined }],
+  account: { limit: 1_000, unreserved: 900 },
+  reserves: 10,
+};
+
+const decide = (o: Partial<DeploymentFacts>) => (): void => decideDeployment({ ...facts, ...o });
+
+describe('a deployment', () => {
+  test('goes on when no job was started, and when the job that runs has the same plan', () => {
+    expect(decide({ item: undefined })).not.toThrow();
+    expect(decide({})).not.toThrow();
+  });
+
+  test('is refused for another plan, whatever state the job is in, and says that nothing was changed', () => {
+    expect(decide({ plan: { ...facts.plan, hash: 'b'.repeat(32) } })).toThrow(
+      `job clicks runs the plan ${'a'.repeat(32)}, and this code makes the plan ${'b'.repeat(32)}; nothing was changed`,
+    );
+  });
+
+  test('is refused for another parallelism of a keyed stage, because keys would change their owners', () => {
+    const wider = facts.plan.stages.map((stage) => ({ ...stage, parallelism: stage.id === 1 ? 3 : stage.parallelism }));
+    expect(decide({ plan: { ...facts.plan, stages: wider } })).toThrow(
+      /runs count at parallelism 2, and this code at 3; nothing was changed/,
+    );
+  });
+
+  test('is refused when shards would wait for environments', () => {
+    expect(decide({ streams: [{ name: 'clicks', shards: 4, reserved: 3 }] })).toThrow(
+      /stream clicks has 4 open shards, and 3 environments are reserved/,
+    );
+    expect(decide({ streams: [{ name: 'clicks', shards: 4, reserved: 4 }] })).not.toThrow();
+    expect(decide({ streams: [{ name: 'clicks', shards: 891, reserved: undefined }] })).toThrow(
+      /891 open shards together, and 890 environments/,
+    );
+  });
+
+  test('is refused when an account could not reserve what is asked for', () => {
+    expect(decide({ account: { limit: 1_000, unreserved: 105 } })).toThrow(
+      /10 environments are to be reserved, and of 1000 of this account only 105 are free/,
+    );
+    expect(decide({ account: { limit: 10, unreserved: 10 }, streams: [] })).toThrow(/of 10 of this account only 10 are free/);
+    expect(decide({ account: { limit: 10, unreserved: 10 }, reserves: 0 }), 'none is reserved, so four shards fit').not.toThrow();
+  });
+
+  test('is not refused for what cannot be found out', () => {
+    expect(decide({ account: undefined, streams: [{ name: 'clicks', shards: undefined, reserved: 1 }] })).not.toThrow();
+  });
+});
+
+describe('the custom resource', () => {
+  const request = (o: Partial<CheckRequest>): CheckRequest => ({
+    RequestType: 'Update',
+    ResponseURL: 'http://127.0.0.1/',
+    StackId: 'stack',
+    RequestId: 'request',
+    LogicalResourceId: 'MayDeploy',
+    ResourceProperties: {
+      Job: 'clicks',
+      Table: 'table',
+      PlanHash: running.planHash,
+      Stages: JSON.stringify(stages),
+      Streams: JSON.stringify([{ arn: 'arn', name: 'clicks' }]),
+      Reserved: '10',
+    },
+    ...o,
+  });
+  const ask = {
+    item: () => Promise.resolve<DeploymentFacts['item']>(running),
+    openShards: () => Promise.resolve(4),
+    account: () => Promise.resolve({ limit: 1_000, unreserved: 105 }),
+  };
+
+  test('counts as reserved anew only what the stack did not reserve before', async () => {
+    expect(await refusalOf(request({}), ask)).toMatch(/^DEPLOYMENT_UNSAFE: 10 environments are to be reserved/);
+    expect(await refusalOf(request({ OldResourceProperties: { Reserved: '10' } }), ask)).toBeUndefined();
+  });
+
+  test('says in one line what is refused and what to do', async () => {
+    const properties = { ...request({}).ResourceProperties, PlanHash: 'b'.repeat(32) };
+    const refusal = await refusalOf(request({ ResourceProperties: properties }), ask);
+    expect(refusal).toMatch(/^PLAN_CHANGED: job clicks runs .*nothing was changed; {2}next: deploy the code that the job was started with/);
+    expect(refusal).not.toContain('\n');
+  });
+
+  test('lets a stack go without asking anything, also when nothing can be asked any more', async () => {
+    const never = (): Promise<never> => Promise.reject(new Error('nobody is there'));
+    expect(await refusalOf(request({ RequestType: 'Delete' }), { item: never, openShards: never, account: never })).toBeUndefined();
+    expect(await refusalOf(request({}), { ...ask, item: never })).toBe('nobody is there');
+  });
+});
