@@ -16,7 +16,7 @@ import { SluiceError } from '../core/errors.ts';
 import { keyValue, type StateKey } from '../core/key-codec.ts';
 import { decodeValue, encodeValue } from '../core/value-codec.ts';
 import type { KeyedStateBackend } from '../state/backend.ts';
-import type { TimeDomain, TimerIndex } from '../state/timers.ts';
+import type { TimeDomain, Timer, TimerIndex } from '../state/timers.ts';
 import { FunctionLifecycle } from './function-lifecycle.ts';
 import {
   type CheckpointMoment,
@@ -194,28 +194,45 @@ export abstract class KeyedOperator extends Operator {
   }
 
   #fire(timers: TimerIndex, domain: TimeDomain, now: number, max: number): boolean {
-    const { backend, output, context, origins } = this;
-    output.begin(true);
+    const { uid, timerWatch } = this.environment;
+    const watch = timerWatch?.isWatching === true ? timerWatch : undefined;
+    const most = watch === undefined ? max : 1;
+    this.output.begin(true);
     let timer = timers.takeDue(now);
     for (let fired = 0; timer !== undefined; timer = timers.takeDue(now)) {
-      // What a processing-time timer emits happened at no event time.
-      output.timestamp = domain === 'event' ? timer.time : noTimestamp;
-      context.timeDomain = domain;
-      context.firingAt = timer.time;
-      if (origins !== undefined) origins.beginTimer(this.environment.uid, domain, timer);
-      try {
-        backend.selectKey(timer.key);
-        const result: unknown = this.#onTimer?.(timer.time, context, output);
-        if (result !== undefined) refusePromise(result);
-      } catch (error) {
-        if (backend.isSuspended !== true) throw userError(error, this.environment, 'onTimer', timer.time, keyValue(timer.key));
-      }
+      if (watch !== undefined && !watch.fires(uid, domain, timer)) continue;
+      this.#callBack(domain, timer);
       fired += 1;
-      if (fired === max) break;
+      if (fired === most) break;
     }
-    context.firingAt = undefined;
-    backend.endBatch();
+    this.context.firingAt = undefined;
+    this.backend.endBatch();
+    if (timer === undefined) watch?.passed(uid, domain, now);
     return timer === undefined;
+  }
+
+  #callBack(domain: TimeDomain, timer: Timer): void {
+    const { backend, output, context, origins } = this;
+    // What a processing-time timer emits happened at no event time.
+    output.timestamp = domain === 'event' ? timer.time : noTimestamp;
+    context.timeDomain = domain;
+    context.firingAt = timer.time;
+    if (origins !== undefined) origins.beginTimer(this.environment.uid, domain, timer);
+    try {
+      backend.selectKey(timer.key);
+      const result: unknown = this.#onTimer?.(timer.time, context, output);
+      if (result !== undefined) refusePromise(result);
+    } catch (error) {
+      if (backend.isSuspended !== true) throw userError(error, this.environment, 'onTimer', timer.time, keyValue(timer.key));
+    }
+  }
+
+  override fireAgain(domain: TimeDomain, timer: Timer): void {
+    if (this.#onTimer === undefined) super.fireAgain(domain, timer);
+    this.output.begin(true);
+    this.#callBack(domain, timer);
+    this.context.firingAt = undefined;
+    this.backend.endBatch();
   }
 
   /** The method as the loop calls it. */

@@ -6,8 +6,19 @@ import type { OperatorRestore, OperatorSnapshot } from '../checkpoint/snapshot.t
 import { noWatermark, type RecordBatch } from '../core/batch.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { KeyedStateFactory, RunningSnapshot } from '../state/backend.ts';
+import type { TimeDomain, Timer } from '../state/timers.ts';
 import type { Emitter } from './emitter.ts';
 import { emitterFor, OriginTracker } from './origin-tracker.ts';
+
+/** Looks on while timers fire, one by one, where one of them may throw. */
+export interface TimerWatch {
+  /** It has to be asked, and the output of each timer is to be passed on before the next one fires. */
+  readonly isWatching: boolean;
+  /** A timer is about to fire. @returns false: it is passed by, and is gone */
+  fires(operator: string, domain: TimeDomain, timer: Timer): boolean;
+  /** None is left that is due at `now`, and the output of all is passed on. */
+  passed(operator: string, domain: TimeDomain, now: number): void;
+}
 
 export interface OperatorEnvironment {
   readonly uid: string;
@@ -21,6 +32,7 @@ export interface OperatorEnvironment {
   readonly now: () => number;
   /** A sink behind it asks what caused its rows. */
   readonly carriesOrigins?: boolean;
+  readonly timerWatch?: TimerWatch | undefined;
 }
 
 export interface CheckpointMoment {
@@ -64,6 +76,16 @@ export abstract class Operator {
 
   fireProcessingTimers(_now: number, _max: number): boolean {
     return true;
+  }
+
+  /** Fires one timer that is not set any more. */
+  fireAgain(_domain: TimeDomain, _timer: Timer): void {
+    const { uid } = this.environment;
+    throw new SluiceError('STATE_WITHOUT_OPERATOR', {
+      message: `operator ${uid} has no timers, and one of it was to be fired again`,
+      next: 'fix-the-job',
+      operator: uid,
+    });
   }
 
   /** When the next processing-time timer is due, ms. */

@@ -6,13 +6,15 @@
 
 import type { OperatorRestore, SubtaskRestore } from '../checkpoint/snapshot.ts';
 import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
+import { SluiceError } from '../core/errors.ts';
 import type { Random } from '../core/ports.ts';
 import type { PlannedOperator, Stage, Target } from '../graph/plan.ts';
 import { createOperator } from '../operators/create.ts';
-import type { CheckpointMoment, Operator, OperatorEnvironment } from '../operators/operator.ts';
+import type { CheckpointMoment, Operator, OperatorEnvironment, TimerWatch } from '../operators/operator.ts';
 import { SinkOperator } from '../operators/sink-operator.ts';
 import { BatchOperator } from '../operators/stateless.ts';
 import type { KeyedStateFactory } from '../state/backend.ts';
+import type { TimeDomain, Timer } from '../state/timers.ts';
 import { Accumulators } from './accumulators.ts';
 import { Effects } from './effects.ts';
 import { HostSnapshot, type OperatorPart } from './host-snapshot.ts';
@@ -32,6 +34,7 @@ export interface HostRequest {
   readonly random: Random;
   readonly now: () => number;
   readonly restore: SubtaskRestore | undefined;
+  readonly timerWatch?: TimerWatch | undefined;
 }
 
 interface Outlet {
@@ -124,6 +127,14 @@ export class OperatorHost {
       this.#forward(index);
     }
     return isDone;
+  }
+
+  /** Fires one timer that is not set any more. @param uid  of its operator */
+  fireAgain(uid: string, domain: TimeDomain, timer: Timer): void {
+    const index = this.#planned.findIndex((planned) => planned.uid === uid);
+    if (index < 0) throw new SluiceError('STATE_WITHOUT_OPERATOR', timerOfNobody(uid, this.stage));
+    (this.operators[index] as Operator).fireAgain(domain, timer);
+    this.#forward(index);
   }
 
   nextProcessingTimer(): number | undefined {
@@ -242,13 +253,20 @@ export class OperatorHost {
   }
 }
 
+function timerOfNobody(
+  uid: string,
+  { name }: Stage,
+): { readonly message: string; readonly next: 'fix-the-job'; readonly operator: string } {
+  return { message: `${name} has no operator ${uid}, and a timer of it was to be fired again`, next: 'fix-the-job', operator: uid };
+}
+
 /** An operator that the checkpoint does not know starts empty, but in a restored job. */
 function emptyRestore(uid: string, restore: SubtaskRestore | undefined): OperatorRestore | undefined {
   return restore === undefined ? undefined : { uid, lists: [], keyed: [], sinkStates: [], accumulators: [] };
 }
 
 function environmentOf(request: HostRequest, planned: PlannedOperator, accumulators: Accumulators): OperatorEnvironment {
-  const { stage, subtask, metrics, createKeyedState, now } = request;
+  const { stage, subtask, metrics, createKeyedState, now, timerWatch } = request;
   return {
     uid: planned.uid,
     name: planned.name,
@@ -259,5 +277,6 @@ function environmentOf(request: HostRequest, planned: PlannedOperator, accumulat
     accumulator: (name, f) => accumulators.register(name, f as never),
     now,
     carriesOrigins: planned.carriesOrigins === true,
+    timerWatch,
   };
 }

@@ -81,13 +81,15 @@ async function lettersOf(stage: Stage, { state, seal }: SealedParent, p: Adoptio
     .map(([sub, value]) => ({ address: letterAddress(p.owner.subtask, letterIdOf(sub)), value }));
 }
 
-/** A letter holds a record as the source gave it. */
+/** A letter holds a record as the source gave it, or names the key of a timer. */
 function heirOfLetter(stage: Stage, { children }: Moving, bytes: Uint8Array, heir: Heir): Owner | undefined {
   const operator = stage.operators[0]?.node.operator;
+  const letter = decodeLetter(bytes);
+  if (letter.timer !== undefined) return heir(letter.timer.key);
   const selector = operator?.kind === 'source' ? operator.partitionedBy : undefined;
   if (selector === undefined) return children[0];
   try {
-    return heir(encodedOf(normalizeKey(selector(decodeLetter(bytes).batch.values[0]))));
+    return heir(encodedOf(normalizeKey(selector(letter.batch.values[0]))));
   } catch {
     return children[0]; // the selector may be what parked it
   }

@@ -8,9 +8,19 @@ import type { RecordBatch } from '../../core/batch.ts';
 import { isSluiceError } from '../../core/errors.ts';
 import { ValueReader, ValueWriter } from '../../core/value-codec.ts';
 import { excerpt } from '../../operators/operator.ts';
+import type { TimeDomain } from '../../state/timers.ts';
 import type { StateAddress, StateWrite } from '../entry.ts';
 import { readRows, writeRows } from '../rows-codec.ts';
 import type { RecordName } from './attempts.ts';
+
+/** A timer that threw each time it fired. */
+export interface LetterTimer {
+  readonly domain: TimeDomain;
+  readonly time: number;
+  /** Encoded. */
+  readonly key: string;
+  readonly cause: string | undefined;
+}
 
 /** Plain data. */
 export interface LetterFacts {
@@ -29,6 +39,8 @@ export interface LetterFacts {
   readonly atMs: number;
   /** The value cannot be stored: what is kept is a text that shows it, and it cannot be redriven. */
   readonly isExcerpt: boolean;
+  /** The letter is of a timer, and its record only shows it. */
+  readonly timer?: LetterTimer | undefined;
 }
 
 export interface DeadLetter extends LetterFacts {

@@ -24,6 +24,7 @@ import { keyShareOf } from '../state/key-share.ts';
 import { createSubtaskState } from '../state/subtask-state.ts';
 import { unpackEntries } from '../unpack-entries.ts';
 import type { UnitServices } from './services.ts';
+import { TimerRelay } from './timer-failures.ts';
 import { newestCompleted, type WarmSubtask } from './warm-subtask.ts';
 
 export type Admission = { readonly kind: 'admitted'; readonly warm: WarmSubtask } | { readonly kind: 'refused'; readonly why: Refusal };
@@ -97,6 +98,7 @@ export async function recovered(
     storedThrough: -1,
     waiting: undefined,
     operatorState: undefined,
+    timers: new TimerRelay(),
     host: undefined,
   };
 }

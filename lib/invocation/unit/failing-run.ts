@@ -1,14 +1,16 @@
 // A run of a unit whose records may fail: what it wants sent is part of it, because what cannot be encoded is the fault of a record too.
 
 import type { OperatorHost } from '../../runtime/host.ts';
-import type { StateWrite } from '../entry.ts';
+import { emptyBody, type StateWrite } from '../entry.ts';
 import type { Outgoing } from '../outbox.ts';
 import type { OneByOne } from '../poison/one-by-one.ts';
+import type { Committed } from './commit.ts';
 import { Failures } from './failures.ts';
 import { dropOperators } from './operators.ts';
 import { type Ran, run } from './run.ts';
 import type { UnitServices } from './services.ts';
 import type { Session } from './session.ts';
+import { withCounts } from './timer-failures.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
 export type { Failures } from './failures.ts';
@@ -22,7 +24,8 @@ export function failuresOf({ services, subtask }: Session, attemptsMax: number):
 
 /**
  * @param work  given the run's book of records; it is to be used when `failures.isCareful`
- * @returns `again`: a record failed, and the next run leaves it out, stops before it, or finds out which one it was
+ * @returns `again`: a record or a timer failed, and the next run leaves it out, stops before it, or finds out which one it was; `wait`: timers
+ *   failed and are to be tried again, so that the counts are all that may be committed (`commitCounts`)
  * @throws what is no record's fault
  */
 export async function tryRun<W>(
@@ -30,11 +33,19 @@ export async function tryRun<W>(
   services: UnitServices,
   failures: Failures,
   work: (host: OperatorHost, one: OneByOne) => W,
-): Promise<RanOutgoing<W> | 'again'> {
+): Promise<RanOutgoing<W> | 'again' | 'wait'> {
+  failures.timers.begin(warm.newest.head);
+  warm.timers.to = failures.timers;
   const ran = await run(warm, services, (host) => work(host, failures.newRun()));
+  warm.timers.to = undefined;
   if (ran.kind === 'failed') {
     failures.blame(ran.error);
     return 'again';
+  }
+  if (failures.timers.isWaiting) {
+    warm.state.abandonUnit();
+    await dropOperators(warm);
+    return 'wait';
   }
   try {
     return { ...ran, outgoing: warm.outbox.pack(ran.effects.emissions, warm.newest.head) };
@@ -44,6 +55,12 @@ export async function tryRun<W>(
     failures.blame(error);
     return 'again';
   }
+}
+
+/** K1: all that is committed of a unit whose timers are tried again. */
+export function commitCounts(session: Session, warm: WarmSubtask, failures: Failures): Promise<Committed> {
+  warm.state.beginUnit();
+  return session.commit(warm, { kind: 'data', head: withCounts(warm.newest.head, failures.timers.counts), body: emptyBody });
 }
 
 /** Letters are state of the subtask, committed with the positions that pass their records by. */

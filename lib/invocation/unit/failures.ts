@@ -2,17 +2,19 @@
 // book between a run that threw and the run that leaves its record out, or stops before it.
 //   F1  A unit is run in whole batches until a record fails, or the newest entry says that one failed before; then record by record.
 //   F2  What no single record can be blamed for (its result cannot be stored, say) is run again with fewer records, until one is left.
-//   F3  What timers throw is nobody's fault here: no record can be left out for it.
+//   F3  What timers throw is no record's fault: the timer itself is left out for it (timer-failures.ts).
 //   F4  A failure counts when it was seen on a cache that has been compared with the head of the changelog: a cache that another writer has overtaken
 //       can make user code throw. So the first one only asks for that.
 //   F5  Counts are those of the newest entry. An append that was lost makes this start over.
 
 import { isSluiceError } from '../../core/errors.ts';
+import { keyOfEncoded, keyValue } from '../../core/key-codec.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { Attempt, EntryHead, StateWrite } from '../entry.ts';
 import { decideFailure, isGivenUp, isRecordsFault, isSameRecord, type RecordName, triesOf, withoutSettled } from '../poison/attempts.ts';
 import { type DeadLetter, parkingWrite } from '../poison/dead-letters.ts';
 import { OneByOne, type SingleRecord } from '../poison/one-by-one.ts';
+import { type FailedTimer, isOfTimer, shownTimer, TimerFailures } from './timer-failures.ts';
 
 export interface FailuresOptions {
   readonly subtask: string;
@@ -32,6 +34,7 @@ interface Cause {
 export class Failures {
   /** Records to run at most; `undefined`: all. */
   limit: number | undefined;
+  readonly timers: TimerFailures;
   readonly #o: FailuresOptions;
   #head: Pick<EntryHead, 'generation' | 'n'> | undefined;
   #before: readonly Attempt[] = [];
@@ -47,6 +50,7 @@ export class Failures {
 
   constructor(options: FailuresOptions) {
     this.#o = options;
+    this.timers = new TimerFailures(options.attemptsMax);
   }
 
   /**
@@ -58,8 +62,8 @@ export class Failures {
     this.#operator = operator;
     if (this.#head?.n === head.n && this.#head.generation === head.generation) return;
     this.#head = head;
-    this.#before = head.attempts;
-    this.#attempts = head.attempts;
+    this.#before = head.attempts.filter((attempt) => !isOfTimer(attempt));
+    this.#attempts = this.#before;
     this.#isProven = false;
     this.#stops = [];
     this.limit = undefined;
@@ -84,6 +88,8 @@ export class Failures {
 
   newRun(): OneByOne {
     this.#run = new OneByOne((name) => this.isParked(name));
+    this.#isCareful ||= this.timers.counts.length > 0;
+    this.timers.newRun(this.#isCareful);
     return this.#run;
   }
 
@@ -114,6 +120,12 @@ export class Failures {
       return;
     }
     const run = this.#run as OneByOne;
+    const timer = run.current === undefined ? this.timers.current : undefined;
+    if (timer !== undefined) {
+      this.#causes.unshift([timer.name, causeOf(error, timer.operator)]);
+      this.timers.blame(timer);
+      return;
+    }
     const name = run.current ?? this.#lastOne(run, error);
     if (name === undefined) return;
     const decision = decideFailure(this.#attempts, name, this.#o.attemptsMax);
@@ -123,12 +135,21 @@ export class Failures {
   }
 
   /** What the run that is about to be committed leaves: counts for the head, letters for the delta. */
-  outcome(): { readonly attempts: readonly Attempt[]; readonly letters: readonly StateWrite[]; readonly hasNews: boolean } {
+  outcome(): Outcome {
     const run = this.#run;
-    if (!this.#isCareful || run === undefined) return { attempts: this.#before, letters: [], hasNews: false };
+    const timerAttempts = this.timers.left();
+    if (!this.#isCareful || run === undefined) return { attempts: this.#before, timerAttempts, letters: [], hasNews: false };
     const attempts = withoutSettled(this.#attempts, (name) => run.isSettled(name));
-    const letters = run.parked.map((record) => parkingWrite(this.#o.subtask, this.#letterOf(record)));
-    return { attempts, letters, hasNews: letters.length > 0 || !isSame(attempts, this.#before) };
+    const letters = [
+      ...run.parked.map((record) => this.#letterOf(record)),
+      ...this.timers.parked.map((timer) => this.#letterOfTimer(timer)),
+    ];
+    return {
+      attempts,
+      timerAttempts,
+      letters: letters.map((letter) => parkingWrite(this.#o.subtask, letter)),
+      hasNews: letters.length > 0 || this.timers.hasNews || !isSame(attempts, this.#before),
+    };
   }
 
   /** F2. */
@@ -145,22 +166,37 @@ export class Failures {
     return this.#deadly !== undefined && isSameRecord(this.#deadly, name);
   }
 
-  #causeOf(name: RecordName): Cause {
+  #causeOf(name: RecordName, operator: string): Cause {
     for (const [known, cause] of this.#causes) if (isSameRecord(known, name)) return cause;
     const { attemptsMax } = this.#o;
-    const operator = this.#operator;
     if (this.#isDeadly(name)) {
       return { operator, code: 'RECORD_KILLS', message: `the process ended each time the record was run, ${attemptsMax} times` };
     }
     return { operator, code: 'USER_FUNCTION_FAILED', message: `it failed ${attemptsMax} times, the last time in an earlier invocation` };
   }
 
-  #letterOf({ name, batch, input }: SingleRecord): DeadLetter {
+  #letterOf({ name, batch, input }: SingleRecord, owner = this.#operator): DeadLetter {
     const { generation, n } = this.#head as Pick<EntryHead, 'generation' | 'n'>;
-    const { operator, code, message } = this.#causeOf(name);
+    const { operator, code, message } = this.#causeOf(name, owner);
     const atMs = this.#o.clock.now();
     return { ...name, operator, error: { code, message }, input, generation, n, atMs, isExcerpt: false, batch };
   }
+
+  #letterOfTimer(failed: FailedTimer): DeadLetter {
+    const { name, timer } = failed;
+    const shown = shownTimer(failed, keyValue(keyOfEncoded(timer.key)));
+    const batch = { values: [shown], count: 1, keys: undefined, timestamps: undefined, origins: undefined };
+    return { ...this.#letterOf({ name, batch, input: 0 }, failed.operator), operator: failed.operator, timer };
+  }
+}
+
+/** What the run that is about to be committed leaves. */
+export interface Outcome {
+  /** Counts of records. */
+  readonly attempts: readonly Attempt[];
+  readonly timerAttempts: readonly Attempt[];
+  readonly letters: readonly StateWrite[];
+  readonly hasNews: boolean;
 }
 
 function causeOf(error: unknown, operator: string): Cause {

@@ -179,7 +179,8 @@ export async function laneProposal(session: Session, warm: WarmSubtask, lane: La
   const writes = changed.flatMap(({ group, was, now }) => groupWrites(lane.address, group, was, now));
   const { messages, sent } = ran.outgoing;
   const proposal = await proposalOf(warm, withLetters(ran, [...outcome.letters, ...writes]), {
-    head: { splits: [split], watermark, sent },
+    // Tries of messages are kept with their groups.
+    head: { splits: [split], watermark, sent, attempts: outcome.timerAttempts },
     messages,
     services: session.services,
   });

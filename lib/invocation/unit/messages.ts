@@ -18,7 +18,7 @@ import { decodeMessage, isClaim, readMessage, redeemClaim } from '../message-cod
 import type { OneByOne } from '../poison/one-by-one.ts';
 import { barrierProposal } from './barrier.ts';
 import { makeRoom } from './commit.ts';
-import { type Failures, failuresOf, type RanOutgoing, tryRun, withLetters } from './failing-run.ts';
+import { commitCounts, type Failures, failuresOf, type RanOutgoing, tryRun, withLetters } from './failing-run.ts';
 import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
 import type { Ran } from './run.ts';
@@ -89,6 +89,11 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
     await mark(guard, session, warm, work);
     const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { ...work, one }));
     if (ran === 'again') continue;
+    if (ran === 'wait') {
+      tries += 1;
+      if ((await commitCounts(session, warm, failures)) === 'committed') return answer('record-failed');
+      continue;
+    }
     const { intake, taken, stop } = ran.value;
     const outcome = failures.outcome();
     if (stop === 'newer-generation' && !intake.hasChanged) {
@@ -204,12 +209,20 @@ async function commitStep(
   { ran, outcome }: { readonly ran: RanOutgoing<Step>; readonly outcome: ReturnType<Failures['outcome']> },
 ): Promise<'committed' | 'lost'> {
   const { services } = session;
-  const { attempts, letters, hasNews } = outcome;
+  const { attempts, timerAttempts, letters, hasNews } = outcome;
   const { intake, hasEnded } = ran.value;
   const { channels, held, abortedThrough, watermark } = intake.parts();
   const { messages, sent } = ran.outgoing;
   const spilled = await spill(held, warm, services);
-  const head = { channels, held: spilled, abortedThrough, watermark, sent, attempts, ...(hasEnded ? { hasEnded } : {}) };
+  const head = {
+    channels,
+    held: spilled,
+    abortedThrough,
+    watermark,
+    sent,
+    attempts: [...attempts, ...timerAttempts],
+    ...(hasEnded ? { hasEnded } : {}),
+  };
   const dueBarrier = intake.dueBarrier;
   if (dueBarrier !== undefined && !hasNews && leftNothing(ran, warm, watermark)) {
     warm.state.abandonUnit();

@@ -33,6 +33,7 @@ export async function operatorsOf(warm: WarmSubtask, services: UnitServices): Pr
     random: services.random,
     now: () => services.clock.now(),
     restore: await restoreOf(warm, services),
+    timerWatch: warm.timers,
   });
   await host.open();
   for (const [index, watermark] of head.operatorWatermarks.entries()) {

@@ -15,7 +15,7 @@ import { type LaneQueue, type LaneRecord, laneOf, laneRecord, queueOfStage } fro
 import { appendTriesMax } from '../limits.ts';
 import { byGroup, mayForget } from '../poison/lane.ts';
 import { makeRoom } from './commit.ts';
-import { type Failures, failuresOf, tryRun } from './failing-run.ts';
+import { commitCounts, type Failures, failuresOf, tryRun } from './failing-run.ts';
 import { Guard } from './guard.ts';
 import { bucketsOf, changedGroups, laneProposal, laneStep } from './lane-run.ts';
 import type { UnitServices } from './services.ts';
@@ -126,6 +126,11 @@ async function takeGuarded(
       laneStep(host, { warm, records: fresh, session, failures, one, isReplay: false }),
     );
     if (ran === 'again') continue;
+    if (ran === 'wait') {
+      tries += 1;
+      if ((await commitCounts(session, warm, failures)) === 'committed') return 'record-failed';
+      continue;
+    }
     const outcome = failures.outcome();
     const { isStopped } = ran.value;
     const why = isStopped ? (session.isOutOfTime ? 'out-of-time' : 'record-failed') : undefined;

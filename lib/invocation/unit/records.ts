@@ -18,7 +18,7 @@ import type { OneByOne } from '../poison/one-by-one.ts';
 import { SourceIntake, type SourceTarget, type SplitEvent, type Taken } from '../source-intake.ts';
 import { makeRoom } from './commit.ts';
 import { isReadForGood } from './departed.ts';
-import { type Failures, failuresOf, tryRun, withLetters } from './failing-run.ts';
+import { commitCounts, type Failures, failuresOf, tryRun, withLetters } from './failing-run.ts';
 import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
 import { done, refuse, type Session } from './session.ts';
@@ -78,8 +78,13 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
     await mark(guard, failures, { session, warm, event, before });
     const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { event, before, session, failures, one }));
     if (ran === 'again') continue;
+    if (ran === 'wait') {
+      tries += 1;
+      if ((await commitCounts(session, warm, failures)) === 'committed') return refuse('record-failed');
+      continue;
+    }
     const { intake, taken, hasEnded } = ran.value;
-    const { attempts, letters, hasNews } = failures.outcome();
+    const { attempts, timerAttempts, letters, hasNews } = failures.outcome();
     if (!intake.hasChanged && !hasEnded && !hasNews) {
       warm.state.abandonUnit();
       if (taken.kind === 'all' || isSure) return answerTo(ran.value, event);
@@ -90,7 +95,13 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
     const watermark = Math.max(intake.parts().watermark, warm.newest.head.watermark);
     const { messages, sent } = ran.outgoing;
     const ended = hasEnded ? { hasEnded } : {};
-    const head = { splits: promised === undefined ? splits : warm.newest.head.splits, watermark, sent, attempts, ...ended };
+    const head = {
+      splits: promised === undefined ? splits : warm.newest.head.splits,
+      watermark,
+      sent,
+      attempts: [...attempts, ...timerAttempts],
+      ...ended,
+    };
     const outcome = await session.commit(warm, await proposalOf(warm, withLetters(ran, letters), { head, messages, services }));
     if (outcome === 'committed') {
       guard.committed();

@@ -3,6 +3,7 @@
 
 import type { SourceOutput } from '../../api/source.ts';
 import type { RecordBatch } from '../../core/batch.ts';
+import { keyOfEncoded } from '../../core/key-codec.ts';
 import { outputOrigin } from '../../core/origins.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
@@ -51,7 +52,10 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
 }
 
 export function runLetter(warm: WarmSubtask, services: UnitServices, letter: DeadLetter): Promise<RunOutcome<void>> {
-  return run(warm, services, (host) => host.process(givenAgain(letter.batch, warm, host), letter.input));
+  const { timer, operator, batch, input } = letter;
+  if (timer === undefined) return run(warm, services, (host) => host.process(givenAgain(batch, warm, host), input));
+  const { domain, time, key, cause } = timer;
+  return run(warm, services, (host) => host.fireAgain(operator, domain, { time, key: keyOfEncoded(key), cause }));
 }
 
 /** The effect, and the end of the letter. */

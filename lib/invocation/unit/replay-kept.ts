@@ -12,7 +12,7 @@ import { appendTriesMax } from '../limits.ts';
 import { isRecordsFault } from '../poison/attempts.ts';
 import { decideRedrive, letterAddress } from '../poison/dead-letters.ts';
 import { makeRoom } from './commit.ts';
-import { failuresOf, tryRun } from './failing-run.ts';
+import { commitCounts, failuresOf, tryRun } from './failing-run.ts';
 import { Guard } from './guard.ts';
 import { laneProposal, laneStep } from './lane-run.ts';
 import { redriveProposal, runLetter } from './redrive.ts';
@@ -109,6 +109,7 @@ async function takeRecords(
     laneStep(host, { warm, records, session, failures, one, isReplay: true }),
   );
   if (ran === 'again') return 'again';
+  if (ran === 'wait') return (await commitCounts(session, warm, failures)) === 'committed' ? refuse('record-failed') : 'lost';
   const outcome = failures.outcome();
   const { length } = ran.value.settled;
   if (length === 0 && !outcome.hasNews) {

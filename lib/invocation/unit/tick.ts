@@ -1,16 +1,19 @@
 // A tick moves on what no input does: timers of processing time, splits that fall silent, alignments that were given up, a tail that nobody delivered.
 
+import type { OperatorHost } from '../../runtime/host.ts';
 import type { Answer } from '../invocation.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
 import { appendTriesMax } from '../limits.ts';
+import type { OneByOne } from '../poison/one-by-one.ts';
 import { makeRoom } from './commit.ts';
+import { commitCounts, failuresOf, tryRun, withLetters } from './failing-run.ts';
 import { forgetPositions } from './forget-positions.ts';
 import { takeMessages } from './messages.ts';
 import { proposalOf } from './proposal.ts';
 import { end } from './records.ts';
-import { run } from './run.ts';
 import { done, refuse, type Session } from './session.ts';
-import { decideSilence, strategyOf } from './silence.ts';
+import { decideSilence, type Silenced, strategyOf } from './silence.ts';
+import { withCounts } from './timer-failures.ts';
 import { fireTimers } from './timers.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
@@ -23,7 +26,8 @@ function isEndDue(warm: WarmSubtask): boolean {
 
 export async function tick(session: Session): Promise<Answer> {
   const { services } = session;
-  for (let tries = 0; tries < appendTriesMax; tries++) {
+  const failures = failuresOf(session, services.limits.attemptsMax);
+  for (let tries = 0; tries < appendTriesMax; ) {
     const admission = await session.admit(true);
     if (admission.kind === 'refused') return refuse(admission.why);
     const { warm } = admission;
@@ -31,27 +35,49 @@ export async function tick(session: Session): Promise<Answer> {
     if (!(await makeRoom(warm))) return refuse('ring-full');
     if (warm.lane !== undefined && !isKeptDue(warm.newest.head)) {
       const outcome = await forgetPositions(session, warm, warm.lane);
-      if (outcome === 'lost') continue;
+      if (outcome === 'lost') {
+        tries += 1;
+        continue;
+      }
     }
     const hasEnded = isEndDue(warm);
     const silenced = decideSilence(warm.newest.head, { strategy: strategyOf(warm.stage.operators[0]), nowMs: services.clock.now() });
-    const ran = await run(warm, services, (host) => {
-      const hasFired = fireTimers(host, services.clock.now());
-      if (silenced?.watermark !== undefined) while (!host.advanceWatermark(silenced.watermark));
-      if (silenced?.isIdleNow === true) host.broadcast({ kind: 'idle' });
-      if (hasEnded) end(host);
-      return hasFired;
-    });
-    if (ran.kind === 'failed') throw ran.error;
-    if (!ran.value && !hasEnded && silenced === undefined) {
+    failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
+    const ran = await tryRun(warm, services, failures, (host, one) => fire(host, one, { nowMs: services.clock.now(), silenced, hasEnded }));
+    if (ran === 'again') continue;
+    tries += 1;
+    if (ran === 'wait') {
+      if ((await commitCounts(session, warm, failures)) === 'committed') return refuse('record-failed');
+      continue;
+    }
+    const { timerAttempts, letters, hasNews } = failures.outcome();
+    if (!ran.value && !hasEnded && silenced === undefined && !hasNews) {
       warm.state.abandonUnit();
       return done;
     }
-    const { messages, sent } = warm.outbox.pack(ran.effects.emissions, warm.newest.head);
+    const { messages, sent } = ran.outgoing;
+    const { attempts } = withCounts(warm.newest.head, timerAttempts);
     const { splits, watermark } = { ...warm.newest.head, ...silenced };
-    const head = { splits, watermark: watermark ?? warm.newest.head.watermark, sent, ...(hasEnded ? { hasEnded } : {}) };
-    const proposal = await proposalOf(warm, ran, { head, messages, services });
+    const head = { splits, watermark: watermark ?? warm.newest.head.watermark, sent, attempts, ...(hasEnded ? { hasEnded } : {}) };
+    const proposal = await proposalOf(warm, withLetters(ran, letters), { head, messages, services });
     if ((await session.commit(warm, proposal)) === 'committed') return done;
   }
   return refuse('contended');
+}
+
+/** @returns whether a timer of processing time was due */
+function fire(
+  host: OperatorHost,
+  one: OneByOne,
+  p: { readonly nowMs: number; readonly silenced: Silenced | undefined; readonly hasEnded: boolean },
+): boolean {
+  let hasFired = false;
+  one.apart(() => {
+    hasFired = fireTimers(host, p.nowMs);
+    const watermark = p.silenced?.watermark;
+    if (watermark !== undefined) while (!host.advanceWatermark(watermark));
+    if (p.silenced?.isIdleNow === true) host.broadcast({ kind: 'idle' });
+    if (p.hasEnded) end(host);
+  });
+  return hasFired;
 }

@@ -11,6 +11,7 @@ import type { LaneMemory } from '../lane/lane-memory.ts';
 import type { Outbox } from '../outbox.ts';
 import type { RingAddress } from '../ports.ts';
 import type { SubtaskState, VersionView } from '../state/contract.ts';
+import type { TimerRelay } from './timer-failures.ts';
 
 export interface WarmSubtask {
   readonly ring: RingAddress;
@@ -37,6 +38,8 @@ export interface WarmSubtask {
   readonly lane: LaneMemory | undefined;
   /** The last large operator state that was stored or read here. */
   operatorState: { readonly object: string; readonly bytes: Uint8Array } | undefined;
+  /** What the operators ask when their timers fire. */
+  readonly timers: TimerRelay;
   /** Operators as `newest` left them; made again when it is not known that they are. */
   host: OperatorHost | undefined;
 }

@@ -92,7 +92,7 @@ describe('a unit whose records fail', () => {
   test('drops the count of a record that gets through', () => {
     const failures = failuresAt(head(7, attempt('2', 2)));
     run(failures, undefined);
-    expect(failures.outcome()).toEqual({ attempts: [], letters: [], hasNews: true });
+    expect(failures.outcome()).toEqual({ attempts: [], timerAttempts: [], letters: [], hasNews: true });
   });
 
   test('leaves out a record that killed, and says so', () => {
