@@ -1,5 +1,5 @@
 // Calls a function of a deployed job and waits for its answer.
-import { SluiceError } from '../../core/errors.ts';
+import { thrownByFunction } from '../../adapters/aws/thrown.ts';
 import { type AwsPlace, loadClient } from './sdk.ts';
 
 export interface FunctionCaller {
@@ -27,19 +27,9 @@ export async function functionCaller(place: AwsPlace): Promise<FunctionCaller> {
       );
       const text = Buffer.from(payload ?? []).toString('utf8');
       const said: unknown = text === '' ? undefined : JSON.parse(text);
-      if (failed !== undefined) throw thrownBy(name, said);
+      if (failed !== undefined) throw thrownByFunction(name, said);
       return said;
     },
     close: () => client.destroy(),
   };
-}
-
-/** Pure: what a function threw, under its own code when it has one. */
-export function thrownBy(name: string, said: unknown): SluiceError {
-  const { errorType, errorMessage } = (said ?? {}) as { readonly errorType?: string; readonly errorMessage?: string };
-  // A handler's error carries its code as `CODE: message`, since Lambda keeps only a name and a message of it.
-  const coded = /^([A-Z][A-Z0-9_]+): ([\s\S]*)$/.exec(errorMessage ?? '');
-  const code = coded?.[1] ?? 'FUNCTION_FAILED';
-  const message = coded?.[2] ?? `${errorType ?? 'an error'}: ${errorMessage ?? 'without a message'}`;
-  return new SluiceError(code, { message: `${name}: ${message}`, next: 'try-again', function: name });
 }

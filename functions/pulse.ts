@@ -1,0 +1,5 @@
+// One pulse of the coordinator.
+import * as module from 'sluice-job';
+import { pulseHandler } from '../lib/aws/handlers.ts';
+
+export const handler = pulseHandler(module);

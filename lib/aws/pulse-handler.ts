@@ -1,0 +1,200 @@
+// One pulse of a deployed job, called by the coordinator's state machine or by hand.
+//   U1  The first pulse makes the job. One that finds another plan than its own changes nothing.
+//   U2  Mappings are switched with the job: a job that stands still takes no input, and what was done last is written down after it was done, so that
+//       a pulse that died in between is made up for.
+//   U3  An execution goes on until the next one has begun: which one is newer is told by when it was started, not by who writes last.
+
+import { InvokeCommand, LambdaClient, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
+import { clientSettings } from '../adapters/aws/clients.ts';
+import { thrownByFunction } from '../adapters/aws/thrown.ts';
+import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
+import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts';
+import type { Split } from '../api/source.ts';
+import { decodeValue, encodeValue } from '../core/value-codec.ts';
+import type { Control } from '../invocation/control.ts';
+import { createJob } from '../invocation/coordinator/create-job.ts';
+import type { PulseMemory } from '../invocation/coordinator/facts.ts';
+import { type PulseEvent, type PulseReport, pulse } from '../invocation/coordinator/pulse.ts';
+import { readJob } from '../invocation/coordinator/read-job.ts';
+import type { JobItem, Owner } from '../invocation/job-item.ts';
+import type { JobItems } from '../invocation/ports.ts';
+import { createContextOf } from '../invocation/sinks/planned-sinks.ts';
+import { createSettler } from '../invocation/sinks/settler.ts';
+import { startSinks } from '../invocation/sinks/start-sinks.ts';
+import { answerOfControl, type ControlAnswer, controlEvent } from './control-call.ts';
+import type { Deployed } from './deployed.ts';
+import { errorLine, functionError } from './function-error.ts';
+
+export interface PulseCall {
+  /** ARN and start of the execution that calls; absent: somebody called by hand. */
+  readonly execution?: string;
+  /** ISO 8601. */
+  readonly startedAt?: string;
+}
+
+export interface PulseAnswer {
+  /** `again`: the execution is to call again after `waitSeconds`. */
+  readonly next: 'again' | 'done';
+  readonly waitSeconds: number;
+  readonly status: JobItem['status'] | 'unknown';
+  readonly isBusy: boolean;
+  readonly generation: number;
+}
+
+/** What a sandbox remembers from pulse to pulse: a cache, and when it ticked. */
+export interface PulseState {
+  readonly memory: PulseMemory;
+  readonly lambda: LambdaClient;
+  tickedMs: number;
+  sweptMs: number;
+}
+
+const controlMs = 45_000;
+
+export function newPulseState(): PulseState {
+  const lambda = new LambdaClient(clientSettings({ requestMs: controlMs, socketsMax: 64 }));
+  return { memory: { heads: new Map() }, lambda, tickedMs: Number.NEGATIVE_INFINITY, sweptMs: Number.NEGATIVE_INFINITY };
+}
+
+const tickEveryMs = 1_000;
+const sweepEveryMs = 3_600_000;
+
+export async function handlePulse(deployed: Deployed, state: PulseState, call: PulseCall): Promise<PulseAnswer> {
+  try {
+    await createIfAbsent(deployed);
+    const now = systemClock.now();
+    const isTickDue = now - state.tickedMs >= tickEveryMs || now < state.tickedMs;
+    const isSweepDue = now - state.sweptMs >= sweepEveryMs || now < state.sweptMs;
+    const report = await pulse({
+      ...{ ports: deployed.ports, plan: deployed.plan, clock: systemClock, random: systemRandom, memory: state.memory },
+      control: controlOf(deployed, state.lambda),
+      settler: settlerOf(deployed),
+      sourceContext: deployed.sourceContext,
+      ticks: (_: Owner) => isTickDue,
+      sweeps: isSweepDue,
+      onEvent: tellEvent,
+    });
+    if (isTickDue) state.tickedMs = now;
+    if (isSweepDue) state.sweptMs = now;
+    if (report.item !== undefined) await switchMappings(deployed, state.lambda, report.item);
+    tellMetrics(report.item);
+    const isSucceeded = await succeeded(deployed.ports.items, call);
+    const { next, waitSeconds } = decideNext({ report, isSucceeded, intervalMs: deployed.plan.settings.checkpoints?.intervalMs });
+    const { item, isBusy } = report;
+    return { next, waitSeconds, isBusy, status: item?.status ?? 'unknown', generation: item?.generation ?? 0 };
+  } catch (error) {
+    console.error(errorLine(error));
+    throw functionError(error);
+  }
+}
+
+/** Pure: whether this execution calls again. Between two minutes only a job that has something to do is called. */
+export function decideNext(p: {
+  readonly report: PulseReport;
+  readonly isSucceeded: boolean;
+  readonly intervalMs: number | undefined;
+}): Pick<PulseAnswer, 'next' | 'waitSeconds'> {
+  const { report, isSucceeded, intervalMs } = p;
+  const isShort = report.item?.status === 'running' && intervalMs !== undefined && intervalMs < 60_000;
+  if (isSucceeded || !(report.isBusy || isShort)) return { next: 'done', waitSeconds: 1 };
+  return { next: 'again', waitSeconds: report.isBusy ? 1 : Math.max(1, Math.floor((intervalMs ?? 0) / 2_000)) };
+}
+
+async function createIfAbsent(deployed: Deployed): Promise<void> {
+  const { plan, ports } = deployed;
+  if ((await readJob(ports)) !== undefined) return;
+  const splits = new Map<number, readonly Split[]>();
+  for (const stage of plan.stages) {
+    const head = stage.operators[0]!;
+    const spec = head.node.operator;
+    if (spec.kind === 'source') splits.set(stage.id, await spec.source.enumerate(deployed.sourceContext(head.uid)));
+  }
+  await startSinks({ ...surroundings(deployed), objects: ports.objects, generation: 0 });
+  await createJob(ports, { plan, splits, nowMs: systemClock.now() });
+}
+
+function surroundings({ plan }: Deployed) {
+  const say = (line: string): void => console.log(line);
+  return { plan, files: nodeFileSystem, clock: systemClock, report: say, print: say };
+}
+
+export function settlerOf(deployed: Deployed) {
+  const { plan, ports } = deployed;
+  return createSettler({ plan, ports, contextOf: createContextOf(surroundings(deployed)) });
+}
+
+/** Calls the control function of the subtask's stage, and waits for its answer. */
+function controlOf({ settings }: Deployed, lambda: LambdaClient): Control {
+  return {
+    invoke: async (invocation) => {
+      const stage = invocation.subtask.slice(0, invocation.subtask.indexOf('-'));
+      const name = settings.controls[stage];
+      const event = Buffer.from(JSON.stringify(controlEvent(invocation)));
+      const { FunctionError: failed, Payload: payload } = await lambda.send(new InvokeCommand({ FunctionName: name, Payload: event }));
+      const said: unknown = JSON.parse(Buffer.from(payload ?? []).toString('utf8') || 'null');
+      if (failed !== undefined) throw thrownByFunction(name ?? `of stage ${stage}`, said);
+      return answerOfControl(said as ControlAnswer);
+    },
+  };
+}
+
+const mappingsItem = 'runner/mappings';
+
+/** Pure. */
+export function takesInput({ status }: Pick<JobItem, 'status'>): boolean {
+  return status === 'running' || status === 'resuming';
+}
+
+async function switchMappings({ settings, ports }: Deployed, lambda: LambdaClient, item: JobItem): Promise<void> {
+  const stored = await ports.items.get(mappingsItem);
+  const are = stored === undefined ? true : decodeValue(stored.bytes) === 'enabled'; // as a deployment makes them
+  const wanted = takesInput(item);
+  if (are === wanted) return;
+  for (const id of settings.mappings) await lambda.send(new UpdateEventSourceMappingCommand({ UUID: id, Enabled: wanted }));
+  const content = { bytes: encodeValue(wanted ? 'enabled' : 'disabled'), change: '' };
+  await ports.items.put({ name: mappingsItem, content, expects: 'any' });
+}
+
+const executionItem = 'runner/execution';
+
+interface NotedExecution {
+  readonly execution: string;
+  readonly startedAt: string;
+}
+
+/** Whether a later execution than the caller's has begun. */
+async function succeeded(items: JobItems, { execution, startedAt }: PulseCall): Promise<boolean> {
+  if (execution === undefined || startedAt === undefined) return true;
+  const stored = await items.get(executionItem);
+  const noted = stored === undefined ? undefined : (decodeValue(stored.bytes) as NotedExecution);
+  if (noted?.execution === execution) return false;
+  if (noted !== undefined && noted.startedAt > startedAt) return true;
+  const content = { bytes: encodeValue({ execution, startedAt }), change: '' };
+  await items.put({ name: executionItem, content, expects: 'any' });
+  return false;
+}
+
+function tellEvent(event: PulseEvent): void {
+  console.log(JSON.stringify({ level: event.kind === 'notice' ? 'warn' : 'info', ...event }));
+}
+
+/** In CloudWatch's embedded format; names as lib/cdk/metrics.ts has them. */
+function tellMetrics(item: JobItem | undefined): void {
+  if (item === undefined) return;
+  const last = item.completed.at(-1);
+  const values = {
+    JobFailed: item.status === 'failed' ? 1 : 0,
+    ...(last === undefined || item.open.length === 0 ? {} : { CheckpointAge: systemClock.now() - last.completedMs }),
+  };
+  const names = Object.keys(values).map((Name) => ({ Name, Unit: Name === 'CheckpointAge' ? 'Milliseconds' : 'Count' }));
+  console.log(
+    JSON.stringify({
+      _aws: {
+        Timestamp: Math.floor(systemClock.now()),
+        CloudWatchMetrics: [{ Namespace: 'Sluice', Dimensions: [['Job']], Metrics: names }],
+      },
+      Job: item.job,
+      ...values,
+    }),
+  );
+}

@@ -1,0 +1,122 @@
+// Answers what needs the code of a job: its state by key, its dead letters, its transactions. Reads are strong, and nothing here is on the way of a
+// record.
+import { lookUpState } from '../adapters/invocations/state-look-up.ts';
+import { SluiceError } from '../core/errors.ts';
+import { readExistingJob } from '../invocation/coordinator/read-job.ts';
+import { type ListedTransaction, listTransactions } from '../invocation/sinks/list-transactions.ts';
+import { settleByHand } from '../invocation/sinks/settle-by-hand.ts';
+import { listLetters } from '../invocation/unit/look.ts';
+import type { Deployed } from './deployed.ts';
+import { errorLine, functionError } from './function-error.ts';
+import { settlerOf } from './pulse-handler.ts';
+
+export type Query =
+  | { readonly command: 'state get'; readonly operator: string; readonly state: string; readonly key: unknown }
+  | { readonly command: 'dead-letters list' }
+  | { readonly command: 'dead-letters redrive'; readonly letters: readonly string[] | 'all' }
+  | { readonly command: 'transactions list' }
+  | { readonly command: 'transactions commit' | 'transactions abort'; readonly names: readonly string[] | 'all' };
+
+type Answer = Readonly<Record<string, unknown>>;
+
+export async function handleQuery(deployed: Deployed, query: Query): Promise<Answer> {
+  try {
+    return plain(await answer(deployed, query)) as Answer;
+  } catch (error) {
+    console.error(errorLine(error));
+    throw functionError(error);
+  }
+}
+
+async function answer(deployed: Deployed, query: Query): Promise<Answer> {
+  switch (query.command) {
+    case 'state get': {
+      const { operator, state, key } = query;
+      return { state: 'done', operator, name: state, key, ...(await lookUpState(deployed.services, { operator, state, key })) };
+    }
+    case 'dead-letters list':
+      return { state: 'done', letters: (await listLetters(deployed.services)).map(letterFields) };
+    case 'dead-letters redrive':
+      return await redrive(deployed, query.letters);
+    case 'transactions list':
+      return { state: 'done', transactions: (await pending(deployed)).map(transactionFields) };
+    case 'transactions commit':
+      return await settle(deployed, 'commit', query.names);
+    case 'transactions abort':
+      return await settle(deployed, 'abort', query.names);
+    default:
+      throw new SluiceError('COMMAND_LINE_INVALID', {
+        message: `a query function is asked '${String((query as { readonly command?: unknown }).command)}', which it does not know`,
+        next: 'fix-the-command',
+      });
+  }
+}
+
+type Letter = Awaited<ReturnType<typeof listLetters>>[number];
+
+function letterFields({ id, subtask, letter }: Letter): Answer {
+  const { operator, error, place, record, generation, n, atMs, isExcerpt, batch } = letter;
+  return { letter: id, subtask, operator, error, place, record, generation, n, parkedMs: atMs, isExcerpt, value: batch.values[0] };
+}
+
+async function redrive({ services, environment }: Deployed, wanted: readonly string[] | 'all'): Promise<Answer> {
+  const all = await listLetters(services);
+  const chosen = wanted === 'all' ? all : wanted.map((id) => found(all, id, (one) => one.id, 'dead letter'));
+  const letters: Answer[] = [];
+  for (const { id, subtask } of chosen) {
+    const { kind, ...rest } = await environment.invoke({ kind: 'redrive', subtask, letter: id });
+    letters.push({ letter: id, outcome: kind === 'done' ? 'redriven' : (rest as { readonly why: string }).why });
+  }
+  return { state: letters.every(({ outcome }) => outcome === 'redriven') ? 'done' : 'refused', letters };
+}
+
+async function pending({ ports }: Deployed): Promise<readonly ListedTransaction[]> {
+  const { item } = await readExistingJob(ports);
+  const isOver = item.status === 'finished' || item.status === 'cancelled';
+  return (await listTransactions(ports, item)).filter(({ state }) => !isOver || state === 'written' || state === 'prepared');
+}
+
+function transactionFields({ name, sink, subtask, checkpoint, rows, state }: ListedTransaction): Answer {
+  return { transaction: name, sink, subtask, checkpoint, rows, state };
+}
+
+/** A job that works settles its transactions itself, and would be stuck with one that was decided the other way. */
+async function settle(deployed: Deployed, how: 'commit' | 'abort', names: readonly string[] | 'all'): Promise<Answer> {
+  const { ports } = deployed;
+  const { item } = await readExistingJob(ports);
+  const isOver = item.status === 'finished' || item.status === 'cancelled';
+  if (!isOver && (how === 'abort' || item.status !== 'paused')) {
+    throw new SluiceError('JOB_NOT_IN_STATE', {
+      message: `${item.job} is ${item.status}, and settles its transactions itself; ${how === 'abort' ? 'cancel' : 'pause'} it first`,
+      next: 'fix-the-command',
+      job: item.job,
+    });
+  }
+  const all = await pending(deployed);
+  const chosen = names === 'all' ? all : names.map((name) => found(all, name, (one) => one.name, 'transaction'));
+  const wereCommitted: string[] = [];
+  for (const { transaction, name } of chosen) {
+    if ((await settleByHand(ports, settlerOf(deployed), { transaction, how })) === 'committed' && how === 'abort') wereCommitted.push(name);
+  }
+  const state = wereCommitted.length === 0 ? 'done' : 'refused';
+  return { state, settled: how, transactions: chosen.map(({ name }) => name), wereCommitted };
+}
+
+function found<T>(all: readonly T[], name: string, nameOf: (one: T) => string, what: string): T {
+  const one = all.find((candidate) => nameOf(candidate) === name);
+  if (one !== undefined) return one;
+  throw new SluiceError('COMMAND_LINE_INVALID', { message: `there is no ${what} '${name}'`, next: 'fix-the-command' });
+}
+
+/** Values of state as JSON can say them. */
+function plain(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_, v: unknown) => {
+      if (typeof v === 'bigint') return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
+      if (v instanceof Map) return [...v];
+      if (v instanceof Set) return [...v];
+      if (v instanceof Uint8Array) return Buffer.from(v.buffer, v.byteOffset, v.byteLength).toString('base64');
+      return v;
+    }),
+  );
+}

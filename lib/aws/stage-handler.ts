@@ -1,0 +1,100 @@
+// The handler of a stage: what its mappings deliver, and what the coordinator asks of it.
+//   H1  What is answered as done is committed. A part that failed comes again, whatever became of the others.
+//   H2  A unit ends before its function does: the deadline is the function's, and what does not fit comes again.
+//   H3  Where everything failed the call fails, so that it is seen where functions are watched.
+
+import type { Clock } from '../core/ports.ts';
+import type { Answer } from '../invocation/invocation.ts';
+import { queueOfStage } from '../invocation/lane/queues.ts';
+import type { Exchange } from '../invocation/ports.ts';
+import { type ControlAnswer, controlAnswer, invocationOf, isControlEvent } from './control-call.ts';
+import type { Deployed } from './deployed.ts';
+import { errorLine, functionError } from './function-error.ts';
+import { isKinesisEvent, type KinesisAnswer, kinesisAnswerOf, kinesisParts } from './kinesis-event.ts';
+import {
+  answerOf,
+  exchangeParts,
+  queueParts,
+  type SqsAnswer,
+  type SqsEvent,
+  type SqsPart,
+  type SqsRecord,
+  uncommitted,
+} from './sqs-event.ts';
+
+export interface LambdaContext {
+  getRemainingTimeInMillis(): number;
+}
+
+export type StageEvent = SqsEvent | { readonly invocation: string } | object;
+
+/** What of an event was not committed is handed out again after this, not after the queue's whole time. */
+const againAfterMs = 2_000;
+
+export type StageAnswer = SqsAnswer | KinesisAnswer | ControlAnswer;
+
+export async function handleStage(deployed: Deployed, event: StageEvent, context: LambdaContext, clock: Clock): Promise<StageAnswer> {
+  const deadlineMs = clock.now() + context.getRemainingTimeInMillis();
+  try {
+    if (isControlEvent(event)) return controlAnswer(await deployed.environment.invoke(invocationOf(event), { deadlineMs }));
+    if (isKinesisEvent(event)) {
+      const parts = await kinesisParts(deployed, event);
+      return kinesisAnswerOf(await invokeAll(deployed, parts, deadlineMs));
+    }
+    return await handleMessages(deployed, event as SqsEvent, deadlineMs);
+  } catch (error) {
+    console.error(errorLine(error));
+    throw functionError(error);
+  }
+}
+
+interface Part {
+  readonly invocation: SqsPart['invocation'];
+}
+
+export interface AnsweredPart<P> {
+  readonly part: P;
+  /** `undefined`: it failed. */
+  readonly answer: Answer | undefined;
+}
+
+/** @throws what a part threw, when every part did */
+async function invokeAll<P extends Part>(
+  { environment }: Deployed,
+  parts: readonly P[],
+  deadlineMs: number,
+): Promise<readonly AnsweredPart<P>[]> {
+  const errors: unknown[] = [];
+  const answered = await Promise.all(
+    parts.map(async (part): Promise<AnsweredPart<P>> => {
+      try {
+        return { part, answer: await environment.invoke(part.invocation, { deadlineMs }) };
+      } catch (error) {
+        errors.push(error);
+        console.error(errorLine(error));
+        return { part, answer: undefined };
+      }
+    }),
+  );
+  if (errors.length > 0 && errors.length === parts.length) throw errors[0];
+  return answered;
+}
+
+async function handleMessages(deployed: Deployed, event: SqsEvent, deadlineMs: number): Promise<SqsAnswer> {
+  const stage = deployed.settings.stage ?? 0;
+  const queue = queueOfStage(deployed.plan, stage);
+  const parts = queue === undefined ? exchangeParts(event) : queueParts(event, queue);
+  const answered = await invokeAll(deployed, parts, deadlineMs);
+  const failed = answered.flatMap(({ part, answer }) => uncommitted(part, answer));
+  if (queue === undefined && failed.length > 0) await releaseSoon(deployed.ports.exchange, stage, failed);
+  return answerOf(event, failed);
+}
+
+/** Only sooner: a message that is not released comes again when its time is over. */
+async function releaseSoon(exchange: Exchange, stage: number, failed: readonly SqsRecord[]): Promise<void> {
+  try {
+    await exchange.release({ receipts: failed.map(({ receiptHandle }) => `${stage} ${receiptHandle}`), delayMs: againAfterMs });
+  } catch (error) {
+    console.error(errorLine(error));
+  }
+}
