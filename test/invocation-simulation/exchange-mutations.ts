@@ -193,7 +193,7 @@ export const exchangeMutations: readonly Mutation[] = [
   {
     name: 'E forget',
     rule: 'a restore commits what it restores',
-    patches: [{ file: 'invocation/coordinator/restore.ts', find: '  await commitAll(run, restored);\n', replace: '' }],
+    patches: [{ file: 'invocation/coordinator/restore.ts', find: '  await commitAll(run, [...kept.values()]);\n', replace: '' }],
   },
   {
     name: 'E discard',

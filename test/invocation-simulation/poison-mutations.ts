@@ -30,7 +30,7 @@ export const poisonMutations: readonly Mutation[] = [
   {
     name: 'X attempts',
     rule: 'attempts are counted in the entry',
-    patches: [{ file: 'invocation/unit/failures.ts', find: '    this.#attempts = head.attempts;', replace: '    this.#attempts = [];' }],
+    patches: [{ file: 'invocation/unit/failures.ts', find: '    this.#attempts = this.#before;', replace: '    this.#attempts = [];' }],
   },
   {
     name: 'X outside',

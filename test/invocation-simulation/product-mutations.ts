@@ -117,8 +117,8 @@ export const productMutations: readonly Mutation[] = [
       },
       {
         file: 'invocation/sinks/settler.ts',
-        find: "  if ((await decide(objects, t, 'aborted')) === 'committed') return commit(o, t);\n",
-        replace: '',
+        find: "  if ((await decide(objects, t, 'aborted')) === 'committed') {",
+        replace: '  if ((await decide(objects, t, "aborted")) === undefined) {',
       },
     ],
   },
