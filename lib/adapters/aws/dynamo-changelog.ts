@@ -15,7 +15,7 @@ import { jobItemName } from '../../invocation/job-item.ts';
 import type { Changelog, PutOutcome, RingAddress, StoredEntry } from '../../invocation/ports.ts';
 import { checkEntry, checkRing } from '../../invocation/request-limits.ts';
 import { ask, bytesOf, type DynamoPlace, type Item, numberOf, textOf } from './dynamo.ts';
-import { meaningOf } from './errors.ts';
+import { afterPart, errorOfPart, meaningOf } from './errors.ts';
 import { attribute, keyOfItem, keyOfSlot, partitionOfRing, sortOfSlot } from './layout.ts';
 
 type Put = Parameters<Changelog['put']>[0];
@@ -101,6 +101,15 @@ export class DynamoChangelog implements Changelog {
 
   async remove(ring: RingAddress): Promise<void> {
     checkRing(ring);
+    const progress = { isBegun: false };
+    try {
+      await this.#removeAll(ring, progress);
+    } catch (error) {
+      throw progress.isBegun ? afterPart(error) : error;
+    }
+  }
+
+  async #removeAll(ring: RingAddress, progress: { isBegun: boolean }): Promise<void> {
     const { client, table } = this.#place;
     for (let from: Item | undefined, isLast = false; !isLast; ) {
       const command: QueryCommand = new QueryCommand({
@@ -112,14 +121,17 @@ export class DynamoChangelog implements Changelog {
         ...(from === undefined ? {} : { ExclusiveStartKey: from as Record<string, AttributeValue> }),
       });
       const page = await ask(this.#place, 'Query', () => client.send(command));
-      await this.#delete((page.Items ?? []).map((key) => ({ DeleteRequest: { Key: key } })));
+      await this.#delete(
+        (page.Items ?? []).map((key) => ({ DeleteRequest: { Key: key } })),
+        progress,
+      );
       from = page.LastEvaluatedKey;
       isLast = from === undefined;
     }
   }
 
   /** Slots of a ring that nobody writes to any more: the one place where a batch without conditions is right. */
-  async #delete(requests: readonly WriteRequest[]): Promise<void> {
+  async #delete(requests: readonly WriteRequest[], progress: { isBegun: boolean }): Promise<void> {
     const { client, table } = this.#place;
     for (let left = [...requests]; left.length > 0; ) {
       const batch = left.slice(0, deletesMax);
@@ -127,6 +139,7 @@ export class DynamoChangelog implements Changelog {
       const { UnprocessedItems: undone = {} } = await ask(this.#place, 'BatchWriteItem', () => client.send(command));
       const again = undone[table] ?? [];
       if (again.length === batch.length) throw throttled(this.#place);
+      progress.isBegun = true;
       left = [...again, ...left.slice(deletesMax)];
     }
   }
@@ -157,18 +170,18 @@ export class DynamoChangelog implements Changelog {
     );
   }
 
+  /** Nothing of a cancelled transaction happened. Whatever is not a condition decides first: it may hide what the check of the job item says. */
   #decide({ CancellationReasons: reasons = [] }: TransactionCanceledException): PutOutcome | Refused {
     const [job, put] = reasons;
     if (isCondition(job?.Code)) return { kind: 'refused' };
-    if (isCondition(put?.Code)) return conflictWith(put?.Item);
-    // Somebody else's transaction, or a throttle: whatever it was, nothing of this one happened.
-    if (reasons.every(({ Code: code }) => code === undefined || code === 'None' || meaningOf(code) === 'nothing'))
-      throw throttled(this.#place);
-    const codes = reasons.map(({ Code: code, Message: said }) => `${code}${said === undefined ? '' : ` (${said})`}`).join(', ');
-    throw new SluiceError('STORE_REQUEST_INVALID', {
-      message: `dynamodb:TransactWriteItems in table ${this.#place.table}: ${codes}`,
-      next: 'report-a-bug',
-    });
+    const others = reasons.filter(({ Code: code }) => code !== undefined && code !== 'None' && !isCondition(code));
+    if (others.length === 0 && isCondition(put?.Code)) return conflictWith(put?.Item);
+    const final = others.find(({ Code: code = '' }) => !['nothing', 'unknown'].includes(meaningOf(code)));
+    if (final === undefined) throw throttled(this.#place, others.map(({ Code: code }) => code).join(', '));
+    throw errorOfPart(
+      { code: final.Code ?? '', message: final.Message },
+      `dynamodb:${final === job ? 'ConditionCheckItem' : 'PutItem'} in a transaction in table ${this.#place.table}`,
+    );
   }
 
   #putOf(p: Put): { TableName: string; Item: Record<string, AttributeValue>; ConditionExpression: string } & Partial<PutItemCommandInput> {
@@ -188,8 +201,8 @@ function isCondition(code: string | undefined): boolean {
   return code !== undefined && meaningOf(code) === 'condition';
 }
 
-function throttled({ table }: DynamoPlace): SluiceError {
-  return new SluiceError('STORE_THROTTLED', { message: `table ${table} does not take this request now`, next: 'retry-invocation' });
+function throttled({ table }: DynamoPlace, why = 'parts of a batch were left'): SluiceError {
+  return new SluiceError('STORE_THROTTLED', { message: `table ${table} does not take this request now: ${why}`, next: 'retry-invocation' });
 }
 
 function itemOf(p: { readonly ring: RingAddress; readonly slot: number; readonly entry: StoredEntry }): Record<string, AttributeValue> {

@@ -6,11 +6,10 @@ import {
   type BatchStatementResponse,
   QueryCommand,
 } from '@aws-sdk/client-dynamodb';
-import { SluiceError } from '../../core/errors.ts';
 import type { ItemAddress, StateItem, StatePut, StateTable } from '../../invocation/ports.ts';
 import { checkPuts, checkReads } from '../../invocation/request-limits.ts';
 import { ask, bytesOf, type DynamoPlace, type Item, textOf } from './dynamo.ts';
-import { meaningOf } from './errors.ts';
+import { errorOfPart, meaningOf } from './errors.ts';
 import { addressOfKey, attribute, keyOfState, partitionOfState } from './layout.ts';
 
 type Outcome = 'stored' | 'conflict' | 'left';
@@ -63,14 +62,14 @@ export class DynamoTable implements StateTable {
     checkPuts(puts);
     const { client, table } = this.#place;
     const command = new BatchExecuteStatementCommand({ Statements: puts.map((put) => statementOf(table, put)) });
-    const { Responses: responses = [] } = await ask(this.#place, 'PartiQLUpdate', () => client.send(command));
-    return puts.map((_, i) => this.#outcomeOf(responses[i]));
+    const { Responses: responses = [] } = await ask(this.#place, actionsOf(puts), () => client.send(command));
+    return puts.map((put, i) => this.#outcomeOf(put, responses[i]));
   }
 
-  #outcomeOf(response: BatchStatementResponse | undefined): Outcome {
-    const code = response?.Error?.Code;
-    if (response === undefined) return 'left';
-    if (code === undefined) return 'stored';
+  #outcomeOf(put: StatePut, response: BatchStatementResponse | undefined): Outcome {
+    if (response === undefined) return 'conflict';
+    if (response.Error === undefined) return 'stored';
+    const { Code: code = '', Message: message } = response.Error;
     switch (meaningOf(code)) {
       case 'condition':
       case 'unknown':
@@ -78,12 +77,15 @@ export class DynamoTable implements StateTable {
       case 'nothing':
         return 'left';
       default:
-        throw new SluiceError(code === 'AccessDenied' ? 'STORE_FORBIDDEN' : 'STORE_REQUEST_INVALID', {
-          message: `dynamodb:PartiQLUpdate in table ${this.#place.table}: ${code}: ${response.Error?.Message ?? ''}`,
-          next: code === 'AccessDenied' ? 'fix-the-command' : 'report-a-bug',
-        });
+        throw errorOfPart({ code, message }, `dynamodb:${actionsOf([put])} in table ${this.#place.table}`);
     }
   }
+}
+
+/** Names of what a role needs for them: each kind of statement has one of its own. */
+function actionsOf(puts: readonly StatePut[]): string {
+  const names = puts.map(({ expects }) => (expects === 'absent' ? 'PartiQLInsert' : 'PartiQLUpdate'));
+  return [...new Set(names)].join(' and dynamodb:');
 }
 
 function itemOf(item: Item): StateItem {

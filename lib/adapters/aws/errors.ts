@@ -5,74 +5,103 @@
 //   M3  Wrong requests, missing permissions and missing resources are never asked again: the text names what to change.
 // Sources: the API references of DynamoDB, S3, SQS and Lambda, and the retry classes of the SDK for JavaScript v3.
 
-import { SluiceError } from '../../core/errors.ts';
+import { isSluiceError, SluiceError } from '../../core/errors.ts';
 
 export type Meaning = 'nothing' | 'unknown' | 'condition' | 'invalid' | 'forbidden' | 'missing';
 
-const meanings: Readonly<Record<string, Meaning>> = {
+/** By name, as the SDK gives it to an exception and as services spell it in the body of an answer. */
+export const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   // Conditions
-  ConditionalCheckFailedException: 'condition',
-  ConditionalCheckFailed: 'condition',
-  DuplicateItemException: 'condition',
-  DuplicateItem: 'condition',
-  TransactionCanceledException: 'condition',
-  PreconditionFailed: 'condition',
+  ['ConditionalCheckFailedException', 'condition'],
+  ['ConditionalCheckFailed', 'condition'],
+  ['DuplicateItemException', 'condition'],
+  ['DuplicateItem', 'condition'],
+  ['TransactionCanceledException', 'condition'],
+  ['PreconditionFailed', 'condition'],
   // Refused for now
-  ProvisionedThroughputExceededException: 'nothing',
-  ProvisionedThroughputExceeded: 'nothing',
-  ThrottlingException: 'nothing',
-  ThrottlingError: 'nothing',
-  Throttling: 'nothing',
-  ThrottledException: 'nothing',
-  RequestThrottled: 'nothing',
-  RequestThrottledException: 'nothing',
-  RequestLimitExceeded: 'nothing',
-  TooManyRequestsException: 'nothing',
-  LimitExceededException: 'nothing',
-  KMSThrottlingException: 'nothing',
-  KmsThrottled: 'nothing',
-  OverLimit: 'nothing',
-  SlowDown: 'nothing',
-  TransactionConflictException: 'nothing',
-  TransactionConflict: 'nothing',
-  TransactionInProgressException: 'unknown', // an earlier try with the same token is still at work
-  ConditionalRequestConflict: 'nothing',
-  OperationAborted: 'nothing',
+  ['ProvisionedThroughputExceededException', 'nothing'],
+  ['ProvisionedThroughputExceeded', 'nothing'],
+  ['ThrottlingException', 'nothing'],
+  ['ThrottlingError', 'nothing'],
+  ['Throttling', 'nothing'],
+  ['ThrottledException', 'nothing'],
+  ['RequestThrottled', 'nothing'],
+  ['RequestThrottledException', 'nothing'],
+  ['RequestLimitExceeded', 'nothing'],
+  ['TooManyRequestsException', 'nothing'],
+  ['LimitExceededException', 'nothing'],
+  ['KMSThrottlingException', 'nothing'],
+  ['KMS.ThrottlingException', 'nothing'],
+  ['KmsThrottled', 'nothing'],
+  ['OverLimit', 'nothing'],
+  ['SlowDown', 'nothing'],
+  ['TransactionConflictException', 'nothing'],
+  ['TransactionConflict', 'nothing'],
+  ['ReplicatedWriteConflictException', 'nothing'],
+  ['ConditionalRequestConflict', 'nothing'],
+  ['OperationAborted', 'nothing'],
   // Nobody knows
-  InternalServerError: 'unknown',
-  InternalServerErrorException: 'unknown',
-  InternalError: 'unknown',
-  ServiceUnavailable: 'unknown',
-  ServiceException: 'unknown',
-  RequestTimeout: 'unknown',
-  TimeoutError: 'unknown',
+  ['TransactionInProgressException', 'unknown'], // an earlier try with the same token is still at work
+  ['InternalServerError', 'unknown'],
+  ['InternalServerErrorException', 'unknown'],
+  ['InternalError', 'unknown'],
+  ['InternalFailure', 'unknown'],
+  ['ServiceUnavailable', 'unknown'],
+  ['ServiceException', 'unknown'],
+  ['RequestTimeout', 'unknown'],
+  ['RequestTimeoutException', 'unknown'],
+  ['TimeoutError', 'unknown'],
   // Ours to mend
-  ValidationException: 'invalid',
-  ValidationError: 'invalid',
-  ItemCollectionSizeLimitExceededException: 'invalid',
-  IdempotentParameterMismatchException: 'invalid',
-  InvalidParameterValue: 'invalid',
-  BatchRequestTooLong: 'invalid',
-  EntityTooLarge: 'invalid',
+  ['ValidationException', 'invalid'],
+  ['ValidationError', 'invalid'],
+  ['SerializationException', 'invalid'],
+  ['ItemCollectionSizeLimitExceededException', 'invalid'],
+  ['ItemCollectionSizeLimitExceeded', 'invalid'],
+  ['IdempotentParameterMismatchException', 'invalid'],
+  ['InvalidParameterValue', 'invalid'],
+  ['InvalidMessageContents', 'invalid'],
+  ['InvalidBatchEntryId', 'invalid'],
+  ['BatchEntryIdsNotDistinct', 'invalid'],
+  ['BatchRequestTooLong', 'invalid'],
+  ['TooManyEntriesInBatchRequest', 'invalid'],
+  ['EmptyBatchRequest', 'invalid'],
+  ['UnsupportedOperation', 'invalid'],
+  ['InvalidRequest', 'invalid'],
+  ['InvalidArgument', 'invalid'],
+  ['EntityTooLarge', 'invalid'],
+  ['KeyTooLongError', 'invalid'],
   // The user's to mend
-  AccessDenied: 'forbidden',
-  AccessDeniedException: 'forbidden',
-  UnrecognizedClientException: 'forbidden',
-  InvalidClientTokenId: 'forbidden',
-  ExpiredTokenException: 'forbidden',
-  KMSAccessDeniedException: 'forbidden',
-  KmsAccessDenied: 'forbidden',
-  'KMS.AccessDeniedException': 'forbidden',
-  'KMS.DisabledException': 'forbidden',
-  ResourceNotFoundException: 'missing',
-  NoSuchBucket: 'missing',
-  QueueDoesNotExist: 'missing',
-  'AWS.SimpleQueueService.NonExistentQueue': 'missing',
-};
+  ['AccessDenied', 'forbidden'],
+  ['AccessDeniedException', 'forbidden'],
+  ['UnrecognizedClientException', 'forbidden'],
+  ['InvalidClientTokenId', 'forbidden'],
+  ['InvalidAccessKeyId', 'forbidden'],
+  ['InvalidSignatureException', 'forbidden'],
+  ['SignatureDoesNotMatch', 'forbidden'],
+  ['ExpiredTokenException', 'forbidden'],
+  ['ExpiredToken', 'forbidden'],
+  ['CredentialsProviderError', 'forbidden'], // the client found none, so that nothing was asked
+  ['KMSAccessDeniedException', 'forbidden'],
+  ['KmsAccessDenied', 'forbidden'],
+  ['KmsDisabled', 'forbidden'],
+  ['KmsInvalidState', 'forbidden'],
+  ['KmsInvalidKeyUsage', 'forbidden'],
+  ['KmsNotFound', 'forbidden'],
+  ['KmsOptInRequired', 'forbidden'],
+  ['KMS.AccessDeniedException', 'forbidden'],
+  ['KMS.DisabledException', 'forbidden'],
+  ['KMS.NotFoundException', 'forbidden'],
+  ['KMS.KMSInvalidStateException', 'forbidden'],
+  ['ResourceNotFoundException', 'missing'],
+  ['ResourceNotFound', 'missing'],
+  ['NoSuchBucket', 'missing'],
+  ['QueueDoesNotExist', 'missing'],
+  ['AWS.SimpleQueueService.NonExistentQueue', 'missing'],
+]);
 
 /** Pure. A name in the body of an answer (a reason of a transaction, an error of one statement) has the same meaning as that of an exception. */
 export function meaningOf(name: string, status?: number | undefined): Meaning {
-  const known = meanings[name];
+  const known = meanings.get(name);
   if (known !== undefined) return known;
   if (status === 403) return 'forbidden';
   if (status === 429) return 'nothing';
@@ -83,6 +112,8 @@ interface ServiceError {
   readonly name?: string;
   readonly message?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
+  /** DynamoDB says which of its limits it was: that of a key range, of the table or of the account. */
+  readonly ThrottlingReasons?: readonly { readonly reason?: string; readonly resource?: string }[];
 }
 
 export function nameOf(error: unknown): string {
@@ -91,9 +122,10 @@ export function nameOf(error: unknown): string {
 
 /** Pure: what the port rejects with. @param what  the request in the user's words, such as `PutItem in table clicks` */
 export function errorOf(error: unknown, what: string): SluiceError {
-  const { message = '', $metadata: metadata } = (error ?? {}) as ServiceError;
+  const { message = '', $metadata: metadata, ThrottlingReasons: limits = [] } = (error ?? {}) as ServiceError;
   const name = nameOf(error);
-  const said = `${what}: ${name}${message === '' ? '' : `: ${message}`}`;
+  const limit = limits.map(({ reason = '', resource = '' }) => ` (${reason} ${resource})`).join('');
+  const said = `${what}: ${name}${message === '' ? '' : `: ${message}`}${limit}`;
   switch (meaningOf(name, metadata?.httpStatusCode)) {
     case 'nothing':
       return new SluiceError('STORE_THROTTLED', { message: said, next: 'retry-invocation', cause: error });
@@ -117,4 +149,18 @@ export function errorOf(error: unknown, what: string): SluiceError {
     case 'unknown':
       return new SluiceError('STORE_UNCERTAIN', { message: said, next: 'retry-invocation', cause: error });
   }
+}
+
+/** Pure. As `errorOf`, for what an answer says of one part of its request. */
+export function errorOfPart(p: { readonly code: string; readonly message: string | undefined }, what: string): SluiceError {
+  return errorOf(Object.assign(new Error(p.message ?? ''), { name: p.code }), what);
+}
+
+/**
+ * Pure. What a port rejects with when the first of its requests were answered and a later one was refused: together they did something, so that
+ * `STORE_THROTTLED` would be a lie.
+ */
+export function afterPart(error: unknown): unknown {
+  if (!isSluiceError(error) || error.code !== 'STORE_THROTTLED') return error;
+  return new SluiceError('STORE_UNCERTAIN', { message: `${error.message}; part of it is done`, next: 'retry-invocation', cause: error });
 }

@@ -7,10 +7,10 @@ import {
   SendMessageBatchCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { SluiceError } from '../../core/errors.ts';
+import { isSluiceError, SluiceError } from '../../core/errors.ts';
 import type { Delivery, Exchange, OutgoingMessage } from '../../invocation/ports.ts';
 import { checkMessages, checkReceive } from '../../invocation/request-limits.ts';
-import { errorOf, meaningOf, nameOf } from './errors.ts';
+import { afterPart, errorOf, errorOfPart, meaningOf, nameOf } from './errors.ts';
 import { stageOfGroup } from './layout.ts';
 
 /**
@@ -33,13 +33,28 @@ export class SqsExchange implements Exchange {
   async send(messages: readonly OutgoingMessage[]): Promise<{ readonly left: readonly number[] }> {
     checkMessages(messages);
     const left: number[] = [];
-    for (const indexes of requestsOf(messages)) {
+    const requests = requestsOf(messages);
+    for (const indexes of requests) {
       const stopped = new Set(left.map((i) => messages[i]!.group));
       const wanted = indexes.filter((i) => !stopped.has(messages[i]!.group));
       left.push(...indexes.filter((i) => !wanted.includes(i)));
-      if (wanted.length > 0) left.push(...(await this.#sendSome(messages, wanted)));
+      if (wanted.length > 0) left.push(...(await this.#sendOrLeave(messages, wanted, { isFirst: indexes === requests[0] })));
     }
     return { left: left.sort((a, b) => a - b) };
+  }
+
+  /** Once a request was accepted, one that is refused is left: `STORE_THROTTLED` would say that nothing of the whole was sent. */
+  async #sendOrLeave(
+    messages: readonly OutgoingMessage[],
+    indexes: readonly number[],
+    { isFirst }: { readonly isFirst: boolean },
+  ): Promise<readonly number[]> {
+    try {
+      return await this.#sendSome(messages, indexes);
+    } catch (error) {
+      if (!isFirst && isSluiceError(error) && error.code === 'STORE_THROTTLED') return indexes;
+      throw error;
+    }
   }
 
   async #sendSome(messages: readonly OutgoingMessage[], indexes: readonly number[]): Promise<readonly number[]> {
@@ -71,7 +86,7 @@ export class SqsExchange implements Exchange {
   }
 
   async settle(receipts: readonly string[]): Promise<void> {
-    for (const [url, own] of this.#byQueue(receipts)) {
+    await this.#each(receipts, async (url, own) => {
       const command = new DeleteMessageBatchCommand({
         QueueUrl: url,
         Entries: own.map((handle, i) => ({ Id: String(i), ReceiptHandle: handle })),
@@ -79,19 +94,33 @@ export class SqsExchange implements Exchange {
       const { Failed: failed = [] } = await this.#ask('DeleteMessage', url, () => this.#client.send(command));
       // A receipt that is too old may do nothing; anything else would leave a message that the caller takes for settled.
       const undone = failed.filter(({ Code: code = '' }) => !isStale(code));
-      if (undone.length > 0) throw this.#undone('DeleteMessage', url, undone);
-    }
+      if (undone.length === 0) return;
+      const error = this.#undone('DeleteMessage', url, undone);
+      throw undone.length < own.length ? afterPart(error) : error;
+    });
   }
 
   async release(p: { readonly receipts: readonly string[]; readonly delayMs: number }): Promise<void> {
     const seconds = Math.ceil(p.delayMs / 1_000);
-    for (const [url, own] of this.#byQueue(p.receipts)) {
+    await this.#each(p.receipts, async (url, own) => {
       const command = new ChangeMessageVisibilityBatchCommand({
         QueueUrl: url,
         Entries: own.map((handle, i) => ({ Id: String(i), ReceiptHandle: handle, VisibilityTimeout: seconds })),
       });
       // What is not released comes again by itself, only later.
       await this.#ask('ChangeMessageVisibility', url, () => this.#client.send(command));
+    });
+  }
+
+  async #each(receipts: readonly string[], request: (url: string, own: readonly string[]) => Promise<void>): Promise<void> {
+    let done = 0;
+    for (const [url, own] of this.#byQueue(receipts)) {
+      try {
+        await request(url, own);
+      } catch (error) {
+        throw done > 0 ? afterPart(error) : error;
+      }
+      done++;
     }
   }
 
@@ -115,15 +144,15 @@ export class SqsExchange implements Exchange {
     });
   }
 
-  #throwIfOurs({ Code: code = '', Message: message = '' }: BatchResultErrorEntry, url: string): void {
+  #throwIfOurs({ Code: code = '', Message: message }: BatchResultErrorEntry, url: string): void {
     const meaning = meaningOf(code);
     if (meaning === 'nothing' || meaning === 'unknown') return;
-    throw errorOf(Object.assign(new Error(message), { name: code }), `sqs:SendMessage to ${url}`);
+    throw errorOfPart({ code, message }, `sqs:SendMessage to ${url}`);
   }
 
   #undone(action: string, url: string, failed: readonly BatchResultErrorEntry[]): Error {
-    const { Code: code = 'InternalError', Message: message = '' } = failed[0]!;
-    return errorOf(Object.assign(new Error(message), { name: code }), `sqs:${action} of ${failed.length} messages of ${url}`);
+    const { Code: code = 'InternalError', Message: message } = failed[0]!;
+    return errorOfPart({ code, message }, `sqs:${action} of ${failed.length} messages of ${url}`);
   }
 
   async #ask<T>(action: string, url: string, request: () => Promise<T>): Promise<T> {
