@@ -4,6 +4,8 @@
 //   S2  While a replay is due, only the replay's records are taken: the event source goes on from where the sealed parents were.
 //   S3  Batches are cut and watermarks are made at multiples of the split's record count, so it does not matter how its records came in events.
 //   S4  The watermark is the minimum over the subtask's splits, as in a job of one process.
+//   S5  Where an event cannot count its records (`uncounted`), a record is a repeat when its place is not behind that of the split, and the others are
+//       counted here. Nothing shows then that records are missing: such an event source hands records out from where it was last answered.
 
 import type { SplitPosition } from '../api/source.ts';
 import type { WatermarkStrategy } from '../api/watermark.ts';
@@ -15,12 +17,17 @@ import type { EntryHead, SplitProgress } from './entry.ts';
 import type { RecordPlace } from './intake.ts';
 import type { EventRecord } from './invocation.ts';
 
+/** Index of a record whose event knows where it ends, and not how many came before it. */
+export const uncounted = -1;
+
 export interface SourceIntakeOptions {
   readonly head: Pick<EntryHead, 'splits' | 'watermark'>;
   /** uid of the source, for messages. */
   readonly uid: string;
   readonly watermarks: WatermarkStrategy<unknown> | undefined;
   readonly isEager: boolean;
+  /** Orders places of a source whose events do not count their records; see `Source.comparePlaces`. */
+  readonly comparePlaces?: ((a: unknown, b: unknown) => number) | undefined;
   /** What origins begin with, before the id of the split (`sourceOrigin`); `undefined` in jobs without. */
   readonly origins: string | undefined;
 }
@@ -75,7 +82,7 @@ export class SourceIntake {
     const split = this.#splits.find(({ ordinal }) => ordinal === event.split);
     if (split === undefined) return { kind: 'unknown-split' };
     if (!event.isReplay && isReplayDue(split)) return { kind: 'replay-first' };
-    const { fresh, gapAt } = freshRecords(event.records, split);
+    const { fresh, gapAt } = freshRecords(this.#counted(event.records, split), split);
     for (let at = 0; at < fresh.length; ) at = this.#takeBatch(split, { event, records: fresh, from: at }, to);
     if (gapAt !== undefined) return { kind: 'gap', count: gapAt };
     if (event.isLast && !split.hasEnded) this.#end(split, to);
@@ -94,13 +101,19 @@ export class SourceIntake {
     readonly first: { readonly place: string; readonly record: string } | undefined;
   } {
     const split = this.#splits.find(({ ordinal }) => ordinal === event.split);
-    const fresh = split === undefined ? [] : freshRecords(event.records, split).fresh.filter(({ side }) => side === undefined);
+    const fresh =
+      split === undefined ? [] : freshRecords(this.#counted(event.records, split), split).fresh.filter(({ side }) => side === undefined);
     const [first] = fresh;
     return { count: fresh.length, first: first === undefined ? undefined : this.nameOf(event.split, first.after) };
   }
 
   parts(): Pick<EntryHead, 'splits' | 'watermark'> {
     return { splits: this.#splits.map((split) => ({ ...split })), watermark: this.#watermark };
+  }
+
+  #counted(records: readonly EventRecord[], split: OpenSplit): readonly EventRecord[] {
+    const { comparePlaces } = this.#o;
+    return comparePlaces === undefined ? records : countedRecords(records, split, comparePlaces);
   }
 
   /** @returns index of the first record that is not in the batch */
@@ -187,6 +200,22 @@ export function isReplayDue(split: Pick<SplitProgress, 'position' | 'replayUntil
 
 function indexOf({ position }: Pick<SplitProgress, 'position'>): number {
   return position?.index ?? 0;
+}
+
+/** Pure: the records of an event, those that it does not count counted on from the split's position. */
+export function countedRecords(
+  records: readonly EventRecord[],
+  split: Pick<SplitProgress, 'position' | 'malformed'>,
+  comparePlaces: (a: unknown, b: unknown) => number,
+): readonly EventRecord[] {
+  let index = indexOf(split);
+  let { malformed } = split;
+  return records.map((record) => {
+    if (record.after.index !== uncounted) return record;
+    const isRepeat = split.position !== undefined && comparePlaces(record.after.at, split.position.at) <= 0;
+    if (record.side !== undefined) return { ...record, nth: isRepeat ? -1 : malformed++ };
+    return { ...record, after: { index: isRepeat ? index : ++index, at: record.after.at } };
+  });
 }
 
 function freshRecords(

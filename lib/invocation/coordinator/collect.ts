@@ -2,6 +2,7 @@
 //   K1  A ring is needed by the owners of the job, and by each checkpoint that may still be restored or completed.
 //   K2  A ring that nobody needs is closed: stubs over all of its slots, since an environment that sleeps would append into an empty one. The stubs
 //       go when no environment of that time can live.
+//       With the last ring of a subtask what lies under its name goes too (departed-state.ts).
 //       One whose subtask gave way to others in this generation is closed when everyone has taken its last message: large ones lie under its ring.
 //   K3  What is listed is judged by an item that was read before: numbers that it does not know yet are left alone.
 //   K4  Listing costs more than what it finds, so an environment that left nothing behind removes what has ended since by name. What others left,
@@ -12,6 +13,7 @@ import { tombstoneLifeMs } from '../limits.ts';
 import { stubForSlot } from '../ring.ts';
 import { metadataPrefix } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
+import { removeDepartedState } from './departed-state.ts';
 import { gravePrefix, timeContent, timeOf } from './graves.ts';
 import { sourceOf } from './owners.ts';
 import type { PulseRun } from './pulse-run.ts';
@@ -120,6 +122,11 @@ async function buryRings(run: PulseRun, names: readonly string[]): Promise<void>
   await concurrently(marks, run.concurrency, ({ name }) => items.remove({ name, expects: 'any' }));
 }
 
+/** Pure: no other ring has this subtask, so no owner and no checkpoint has. */
+function isLastRing(item: JobItem, subtask: string, removed: readonly string[]): boolean {
+  return !item.rings.some((name) => !removed.includes(name) && ringOf(name).subtask === subtask);
+}
+
 async function removeRings(run: PulseRun, names: readonly string[]): Promise<void> {
   const { changelog, items, objects } = run.options.ports;
   const references = (await needsOf(run))?.references;
@@ -130,6 +137,7 @@ async function removeRings(run: PulseRun, names: readonly string[]): Promise<voi
     const left = [...(await objectsOfRing(objects, ring)), ...(await objects.list(`decided/${name}/`))];
     const gone = left.filter((object) => !references.has(object));
     await concurrently(gone, run.concurrency, (object) => objects.remove(object));
+    if (isLastRing(run.item, ring.subtask, names)) await removeDepartedState(run, ring.subtask);
     await items.remove({ name: gravePrefix + name, expects: 'any' });
   }
   await run.change((item) => ({ ...item, rings: item.rings.filter((name) => !names.includes(name)) }));

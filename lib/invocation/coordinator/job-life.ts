@@ -35,6 +35,8 @@ const isThere: Readonly<Record<Requested, readonly JobStatus[]>> = {
   failing: ['failing', 'failed'],
 };
 
+const doneText: Readonly<Record<Requested, string>> = { pausing: 'paused', cancelling: 'cancelled', failing: 'failed' };
+
 /** @throws SluiceError `JOB_NOT_IN_STATE` as all of these, when the job has ended or is about to do something else */
 export function requestPause(ports: InvocationPorts): Promise<JobItem> {
   return changeJob(ports, (item) => withRequest(item, 'pausing'));
@@ -53,7 +55,7 @@ export function requestFail(ports: InvocationPorts, failure: string): Promise<Jo
 export function withRequest(item: JobItem, wanted: Requested, failure?: string): JobItem {
   const isBeingRestored = item.restoring !== undefined;
   if (isThere[wanted].includes(item.status)) return isBeingRestored && wanted === 'cancelling' ? { ...item, restoring: undefined } : item;
-  if (!requestable[wanted].includes(item.status)) throw notInState(item, `is ${item.status} and cannot be ${wanted}`);
+  if (!requestable[wanted].includes(item.status)) throw notInState(item, `is ${item.status} and cannot be ${doneText[wanted]}`);
   const restoring = wanted === 'cancelling' ? undefined : item.restoring;
   return { ...item, status: wanted, failure: failure ?? item.failure, open: [], restoring };
 }

@@ -3,6 +3,7 @@
 //   W2  What a subtask refers to is in its newest entry, or in a handle that is retained, or in an acknowledgement of an open checkpoint: an entry
 //       is only followed by another one when its acknowledgement has been put. The item is read again after all of these; if it changed, nothing
 //       is judged.
+//       Large values of keyed state are referred to by items of the table alone; what these have dropped is noted (dropped-values.ts).
 //   W3  An object may be stored before the entry that names it, so what belongs to entries that are not there yet stays.
 
 import { isSluiceError } from '../../core/errors.ts';
@@ -14,6 +15,7 @@ import { keptReferences } from '../lane/kept-input.ts';
 import type { ObjectStore, RingAddress } from '../ports.ts';
 import { forgetLoss, isMadeGood, listLosses } from '../sinks/losses.ts';
 import { settledObjects } from '../sinks/transaction-names.ts';
+import { removeDropped } from '../state/dropped-values.ts';
 import { headsOf } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
 import { newestHead } from './facts.ts';
@@ -147,6 +149,8 @@ export async function sweepLive(run: PulseRun): Promise<void> {
   }
   for (const loss of await listLosses(run.options.ports.items))
     if (await isMadeGood(objects, loss)) await forgetLoss(run.options.ports.items, loss.transaction);
+  const { clock, random, ports } = run.options;
+  await removeDropped(ports, { clock, random });
   await forgetDecisions(run, references);
 }
 

@@ -52,19 +52,21 @@ export interface SinkSurroundings {
   readonly plan: Plan;
   readonly files: FileSystem;
   readonly clock: Clock;
+  readonly targets?: Targets | undefined;
   report(line: string): void;
   print(line: string): void;
 }
 
 /** What the settler asks for: the context of the sink of a transaction. */
 export function createContextOf(o: SinkSurroundings): (t: PendingTransaction) => DetachedContext {
-  const { plan, files, clock, report, print } = o;
+  const { plan, files, clock, targets, report, print } = o;
   return (t) => ({
     job: plan.job,
     uid: t.sink,
     generation: t.generation,
     files,
     clock,
+    targets,
     report,
     print,
     subtask: subtaskNumber(t.subtask),

@@ -9,7 +9,7 @@ import { startOnce } from './prepare-transaction.ts';
  * @throws SluiceError such as `OUTPUT_NOT_WRITABLE`
  */
 export async function startSinks(o: SinkSurroundings & { readonly objects: ObjectStore; readonly generation: number }): Promise<void> {
-  const { plan, objects, generation, files, clock, report, print } = o;
+  const { plan, objects, generation, files, clock, targets, report, print } = o;
   for (const { stage, operator, create } of sinksOf(plan)) {
     const { detached } = create();
     if (detached?.kind !== 'transactional') continue;
@@ -19,6 +19,7 @@ export async function startSinks(o: SinkSurroundings & { readonly objects: Objec
       generation,
       files,
       clock,
+      targets,
       report,
       print,
       subtask: 0,

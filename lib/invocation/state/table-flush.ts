@@ -13,6 +13,7 @@ import { type ItemAddress, type ObjectStore, readManyMax, type StateItem, type S
 import { addressKey } from '../request-limits.ts';
 import { decodeItem, encodeItem, expiryOf, mergeVersions, tagsOf, type Version, visibleVersion } from '../versions.ts';
 import type { VersionTag, VersionView } from './contract.ts';
+import { noteDropped } from './dropped-values.ts';
 import type { TaggedTimerChange, UnflushedPiece } from './overlay.ts';
 import { changedTimers } from './value-format.ts';
 import { storedValueOf, withLargeOnesOut } from './version-values.ts';
@@ -104,6 +105,7 @@ async function mergedPut(
   const expects = item === undefined ? 'absent' : item.tags;
   if (merged.length === 0 || tagsOf(merged) === expects) return undefined;
   const versions = await withLargeOnesOut(address, merged, objects);
+  if (held.some(({ object }) => object !== undefined)) await noteDropped(objects, { address, held, left: versions, nowMs: now });
   return { address, expects, ...encodeItem(versions), expiresAtMs: expiryOf(versions, now) };
 }
 

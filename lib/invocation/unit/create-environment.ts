@@ -2,6 +2,7 @@
 
 import type { CheckpointMode } from '../../api/options.ts';
 import type { SourceContext } from '../../api/source.ts';
+import type { Targets } from '../../api/targets.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { ByteStreams, Clock, FileSystem, Random } from '../../core/ports.ts';
 import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
@@ -28,6 +29,8 @@ export interface EnvironmentOptions {
   readonly random: Random;
   readonly files: FileSystem;
   readonly streams?: ByteStreams | undefined;
+  /** What names of the job are bound to. */
+  readonly targets?: Targets | undefined;
   /** One line for the user. */
   readonly report: (line: string) => void;
   /** One line of output, for `print`. */
@@ -69,6 +72,7 @@ export function createServices(o: EnvironmentOptions): UnitServices {
     files,
     clock,
     streams: o.streams,
+    targets: o.targets,
     countSkipped: () => undefined,
   });
   return {
@@ -89,6 +93,7 @@ export function createServices(o: EnvironmentOptions): UnitServices {
       generation,
       files,
       clock,
+      targets: o.targets,
       report,
       print,
       subtask: subtaskNumber(owner.subtask),

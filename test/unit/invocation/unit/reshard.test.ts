@@ -11,6 +11,7 @@ import {
   WatermarkStrategy,
 } from '../../../../lib/index.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
+import { decodeItem, isTombstone } from '../../../../lib/invocation/versions.ts';
 import { ReshardWorld } from '../../../support/reshard-world.ts';
 import { Shards } from '../../../support/shards.ts';
 
@@ -263,4 +264,31 @@ describe('a stream whose shards split and merge', () => {
       expect(world.isAllAcknowledged).toBe(true);
     });
   }
+
+  test('C41: what lies under the name of a parent goes a day after its last ring was closed, and nothing of its children', async () => {
+    const { shards, out, world } = worldOf();
+    const under = (subtask: string): readonly unknown[] =>
+      world.service.table
+        .items()
+        .filter(({ address, bytes }) => address.partition.endsWith(`/${subtask}`) && !decodeItem(bytes).every(isTombstone));
+    await world.create();
+    shards.put(...records(1, 5));
+    await world.settle();
+    shards.split(shards.all[0]!);
+    await world.settle();
+    expect(under('0-s0').length).toBeGreaterThan(0);
+    shards.put(...records(6, 8));
+    for (let n = 9; n <= 14; n++) {
+      shards.put(...records(n, n));
+      await world.settle(6);
+    }
+    expect((await world.item()).rings).toContain('0/0-s0');
+    expect(under('0-s0').length).toBeGreaterThan(0);
+    world.now += 25 * 3_600_000;
+    await world.settle(3);
+    expect((await world.item()).rings).not.toContain('0/0-s0');
+    expect(under('0-s0')).toEqual([]);
+    await world.finish();
+    expect([...out.rows].sort()).toEqual(expected(14));
+  });
 });
