@@ -10,6 +10,7 @@ import type { RecordBatch } from '../core/batch.ts';
 import type { Clock, FileSystem } from '../core/ports.ts';
 import type { Binding } from './binding.ts';
 import type { RowTag } from './row-tag.ts';
+import type { Targets } from './targets.ts';
 
 export interface SinkContext {
   readonly job: string;
@@ -18,6 +19,8 @@ export interface SinkContext {
   readonly generation: number;
   readonly files: FileSystem;
   readonly clock: Clock;
+  /** What names are bound to; absent where nothing is. */
+  readonly targets?: Targets | undefined;
   /** One line for the user (progress output of the run). */
   report(line: string): void;
   /** One line of output, for `print`. */
@@ -142,6 +145,10 @@ export interface Sink<T> {
   readonly target?: string;
   /** It writes to what this name is bound to when the job runs. */
   readonly binding?: Binding | undefined;
+  /** Of a sink with a `binding`: the same rows to a directory. @param path  where its files appear */
+  toFiles?(path: string): Sink<T>;
+  /** Rows of one such key have to come from one subtask: they are exchanged by it, whatever they are keyed by. */
+  readonly keyedBy?: ((row: T) => unknown) | undefined;
   /**
    * Its rows come with `origins`: a text for each that says what caused it. It is the same after a replay, a restore or at another
    * parallelism, and no two rows of a run share one.

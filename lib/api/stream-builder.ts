@@ -137,10 +137,17 @@ abstract class AnyStream<T> implements StreamOperations<T> {
       ...(sample.target === undefined ? {} : { target: sample.target }),
       ...(sample.binding === undefined ? {} : { binding: sample.binding }),
     };
-    const node = this.graph.add(spec, this.edges(0), label, sample.isStateless !== true);
+    const node = this.graph.add(spec, this.#edgesTo(sample), label, sample.isStateless !== true);
     if (o?.uid !== undefined) node.uid = checkName('the uid of a sink', o.uid);
     node.name = o?.name;
     if (o?.parallelism !== undefined) node.parallelism = checkParallelism('sinkTo', o.parallelism);
+  }
+
+  #edgesTo({ keyedBy }: Sink<T>): readonly Edge[] {
+    const edges = this.edges(0);
+    if (keyedBy === undefined) return edges;
+    const selector = keyedBy as (value: unknown) => unknown;
+    return edges.map((edge) => ({ ...edge, partitioning: { kind: 'hash', selector } }));
   }
 
   #spread(partitioning: Partitioning): DataStream<T> {

@@ -105,7 +105,8 @@ class IdempotentWriter implements SinkWriter {
 
   write({ values, count, origins }: RecordBatch): Promise<void> {
     const prefix = `${this.#ctx.uid}/`;
-    for (let i = 0; i < count; i++) this.#waiting.push({ id: prefix + (origins as Origins).at(i), value: values[i] });
+    for (let i = 0; i < count; i++)
+      this.#waiting.push({ id: origins === undefined ? prefix : prefix + (origins as Origins).at(i), value: values[i] });
     this.#writing ??= this.#writeWaiting();
     return this.#writing;
   }

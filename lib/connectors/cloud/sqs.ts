@@ -1,0 +1,96 @@
+// A queue as a source. What it delivers comes by events; how messages become positions, repeats and kept input is the invocation runtime's.
+
+import { Buffer } from 'node:buffer';
+import { checkOptions } from '../../api/option-checks.ts';
+import type { Source, SourceOutput } from '../../api/source.ts';
+import { type Duration, parseDuration } from '../../core/duration.ts';
+import { SluiceError } from '../../core/errors.ts';
+
+import { ByteWindow } from '../formats/byte-window.ts';
+import type { Format } from '../formats/format.ts';
+import { checkFormat } from '../formats/format-checks.ts';
+
+export interface SqsOptions<T> {
+  /** `true`: a FIFO queue, whose groups stay in order. Default false. */
+  readonly fifo?: boolean;
+  /** How records lie in a message's body. Default: the body is one JSON value. */
+  readonly format?: Format<T>;
+  /** Subtasks that messages are spread over, by group or by id. Default 2. Fixed for the life of the job. */
+  readonly lanes?: number;
+  /** After this the queue drops a message; it is remembered for as long. At least that of the queue. Default 4 d, as queues have it. */
+  readonly retention?: Duration;
+}
+
+const lanesDefault = 2;
+const lanesMax = 1_000;
+const retentionDefault = '4 d';
+const retentionMsMax = 14 * 24 * 60 * 60 * 1_000; // a queue keeps nothing longer
+
+/**
+ * Reads an SQS queue: `sqs<Order>('orders', { fifo: true })`. The name is bound outside the job.
+ *
+ * A message that is delivered again has no second effect for as long as the queue could deliver it. One that cannot be read is tried as often as a
+ * record that fails, and parked then.
+ *
+ * @throws SluiceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `DURATION_INVALID`
+ */
+export function sqs<T = unknown>(name: string, o: SqsOptions<T> = {}): Source<T> {
+  checkOptions('sqs()', o, ['fifo', 'format', 'lanes', 'retention']);
+  const { fifo = false, format, lanes = lanesDefault } = o;
+  if (format !== undefined) checkFormat('sqs()', format);
+  if (typeof fifo !== 'boolean') throw invalid('fifo is true or false', fifo);
+  if (!Number.isInteger(lanes) || lanes < 1 || lanes > lanesMax) throw invalid(`lanes is a whole number from 1 to ${lanesMax}`, lanes);
+  const retentionMs = parseDuration(o.retention ?? retentionDefault, { name: 'sqs(): retention' });
+  if (retentionMs < 60_000 || retentionMs > retentionMsMax) throw invalid('retention is 1 min to 14 d, as of a queue', o.retention);
+  return {
+    kind: 'sqs',
+    isRereadable: false,
+    isBounded: false,
+    isEager: true,
+    binding: { name, kinds: ['sqs'] },
+    queue: { order: fifo ? 'fifo' : 'standard', lanes, retentionMs, read: readerOf<T>(name, format) },
+    enumerate: () => Promise.resolve(Array.from({ length: lanes }, (_, lane) => ({ id: `lane-${lane}` }))),
+    open: () => {
+      throw new SluiceError('FEATURE_NOT_AVAILABLE', {
+        message: `queue '${name}' only delivers, so it is read where events come from: on AWS`,
+        next: 'fix-the-job',
+      });
+    },
+  };
+}
+
+function readerOf<T>(name: string, format: Format<T> | undefined): (body: unknown, out: SourceOutput<T>) => void {
+  return (body, out) => {
+    const text = String(body);
+    if (format !== undefined) readAll(name, format, text, out);
+    else out.values[out.count++] = parsed(name, text) as T;
+  };
+}
+
+function parsed(name: string, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new SluiceError('MALFORMED_RECORD', {
+      message: `a message of '${name}' is not JSON: ${(cause as Error).message}`,
+      next: 'dead-letter-record',
+      cause,
+    });
+  }
+}
+
+/** A message is a small file of its own. */
+function readAll<T>(name: string, format: Format<T>, text: string, out: SourceOutput<T>): void {
+  const decoder = format.createDecoder({ file: name, linesFrom: 0, countSkipped: () => undefined }, undefined);
+  const window = new ByteWindow({ offset: 0, line: 1, limit: Number.POSITIVE_INFINITY });
+  window.append(Buffer.from(text, 'utf8'));
+  window.isLast = true;
+  do decoder.decode(window, out, recordsMax);
+  while (window.status === 'more');
+}
+
+const recordsMax = 10_000; // in one turn; a message of 1 MiB has hardly more
+
+function invalid(rule: string, value: unknown): SluiceError {
+  return new SluiceError('OPTION_INVALID', { message: `sqs(): ${rule}`, next: 'fix-the-job', value });
+}
