@@ -1,4 +1,5 @@
 import { isSluiceError, SluiceError } from '../core/errors.ts';
+import { bindFiles } from './bind-files.ts';
 import type { Compositions } from './compositions.ts';
 import type { JobDescription } from './description.ts';
 import { EnvironmentBuilder } from './environment-builder.ts';
@@ -23,7 +24,8 @@ export function describeWith(compositions: Compositions, job: Job, params: Param
       returned.catch(() => {}); // what it would say is of no use: it goes on against a closed job
       throw asyncBuild(job.name);
     }
-    return { job: job.name, nodes: graph.nodes, settings: resolveSettings(env.settings, defaults) };
+    const nodes = defaults?.bind === undefined ? graph.nodes : bindFiles(graph.nodes, defaults.bind);
+    return { job: job.name, nodes, settings: resolveSettings(env.settings, defaults) };
   } catch (error) {
     if (isSluiceError(error)) throw error.at({ job: job.name });
     throw new SluiceError('JOB_BUILD_THREW', {

@@ -74,6 +74,8 @@ export interface JobDefaults {
   readonly restartStrategy?: RestartStrategy | undefined;
   /** `--parallelism` of the run: wins over `env.setParallelism`, not over that of single operators. */
   readonly forcedParallelism?: number | undefined;
+  /** Paths in the place of services, by the name in the job. Absent where a job runs where its services are. */
+  readonly bind?: Readonly<Record<string, string>> | undefined;
 }
 
 /** What the calls on `env` have asked for so far. */

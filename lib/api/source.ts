@@ -9,6 +9,7 @@
 import type { ByteStreams, Clock, FileSystem } from '../core/ports.ts';
 import type { Binding } from './binding.ts';
 import type { OutputTag } from './functions.ts';
+import type { Targets } from './targets.ts';
 
 /** Plain data: it lies in the checkpoint. */
 export interface Split {
@@ -57,6 +58,8 @@ export interface SourceContext {
   readonly clock: Clock;
   /** Sockets and standard input; absent where the runtime has none. */
   readonly streams?: ByteStreams | undefined;
+  /** What names are bound to; absent where nothing is. */
+  readonly targets?: Targets | undefined;
   /** A record left out under `onError: 'skip'`. */
   countSkipped(): void;
 }
@@ -118,10 +121,17 @@ export interface Source<T> {
   /** Finds wrong or missing input before the job starts; rejects with a `SluiceError`. */
   enumerate(ctx: SourceContext): Promise<readonly Split[]>;
   open(split: Split, from: SplitPosition | undefined, ctx: SourceContext): SplitReader<T>;
+  /**
+   * Orders the `at` of two positions of one split, as `Array.sort` wants it. For sources whose events name the place of each record and do not count
+   * them, such as the shards of a stream.
+   */
+  readonly comparePlaces?: ((a: unknown, b: unknown) => number) | undefined;
   /** Splits give way to others while the job runs. `enumerate` then gives those that come first. */
   readonly evolution?: SplitEvolution | undefined;
   /** A queue: its messages are only ever delivered. `enumerate` then gives one split for each lane, and `open` is not called. */
   readonly queue?: QueueDelivery<T> | undefined;
   /** It reads what this name is bound to when the job runs. */
   readonly binding?: Binding | undefined;
+  /** Of a source with a `binding`: the same records from a file. @param path  a file */
+  fromFile?(path: string): Source<T>;
 }

@@ -22,6 +22,12 @@ export interface CommandEntry extends Described {
 }
 
 const set: Flag = { name: 'set', value: 'key=value', repeats: true, help: 'a setting of sluice.yaml, for this call; may be repeated' };
+const bind: Flag = {
+  name: 'bind',
+  value: 'name=PATH',
+  repeats: true,
+  help: 'a file in the place of a service that the job names; may be repeated',
+};
 const laterFlags = (...names: readonly (readonly [string, string?])[]): readonly Flag[] =>
   names.map(([name, value]) => ({ name, ...(value === undefined ? {} : { value }), help: '', notYet: true }));
 
@@ -46,7 +52,8 @@ const run: CommandShape = {
     { name: 'workers', value: 'N', help: 'worker processes of --runtime invocations; 2 by default' },
     { name: 'chaos', help: 'with --runtime invocations: deliver twice, and kill and stop workers, on purpose' },
     set,
-    ...laterFlags(['bind', 'name=target'], ['stack', 'NAME'], ['endpoint', 'URL']),
+    bind,
+    ...laterFlags(['stack', 'NAME'], ['endpoint', 'URL']),
   ],
 };
 
@@ -58,7 +65,8 @@ const plan: CommandShape = {
     { name: 'format', value: 'text|json|dot|svg', help: 'how the plan is shown; text by default' },
     { name: 'parallelism', value: 'N', help: 'default parallelism of the job' },
     set,
-    ...laterFlags(['diff', 'PATH'], ['bind', 'name=target'], ['stack', 'NAME'], ['endpoint', 'URL']),
+    bind,
+    ...laterFlags(['diff', 'PATH'], ['stack', 'NAME'], ['endpoint', 'URL']),
   ],
 };
 

@@ -5,9 +5,11 @@ import { defaultsOf, unknownSetting } from '../adapters/embedded/settings.ts';
 import type { JobDescription } from '../api/description.ts';
 import type { Job } from '../api/job.ts';
 import { ParamValues, variableOf } from '../api/params.ts';
+import { isSluiceError, type SluiceError } from '../core/errors.ts';
 import { maxParallelismMax } from '../core/limits.ts';
+import { nearest } from '../core/suggest.ts';
 import { describe } from '../operators/describe.ts';
-import { positiveInteger, unknownFlag } from './arguments.ts';
+import { type CommandShape, positiveInteger, unknownFlag, usageError } from './arguments.ts';
 import type { Call } from './commands.ts';
 import { type Configuration, configurationFile, loadConfiguration } from './configuration.ts';
 import { loadJob } from './job-file.ts';
@@ -54,6 +56,7 @@ export async function prepareJob({ shape, arguments: given }: Call): Promise<Job
   const parallelism = asked === undefined ? undefined : positiveInteger('--parallelism', asked, maxParallelismMax);
   const set = given.flags.get('set') ?? [];
   const configuration = await loadConfiguration({ directory: process.cwd(), variables: process.env, set });
+  const settings = { ...configuration.settings, ...bindOf(shape, given.flags.get('bind')) };
   const job = await loadJob(given.positionals[0]!);
 
   const values = new GivenParams(given.params, process.env, configuration.params);
@@ -61,22 +64,44 @@ export async function prepareJob({ shape, arguments: given }: Call): Promise<Job
   let description: JobDescription | undefined;
   let failure: unknown;
   try {
-    description = describe(job, reader, defaultsOf(configuration.settings, parallelism));
+    description = describe(job, reader, defaultsOf(settings, parallelism));
   } catch (error) {
     failure = error;
   }
-  // A parameter that is missing and a flag that nobody reads are mostly one mistake, and the misspelled flag is the better hint.
-  if (failure === undefined || codeOf(failure) === 'PARAM_MISSING') {
-    refuseUnread(
-      reader.namesRead,
-      configuration,
-      (name) => unknownFlag(name, shape, [...reader.namesRead, ...shape.flags.map((f) => f.name)]),
-      given.params,
-    );
-  }
-  if (description === undefined) throw failure;
+  const unknown = (name: string): SluiceError => unknownFlag(name, shape, [...reader.namesRead, ...shape.flags.map((f) => f.name)]);
+  if (failure === undefined) refuseUnread(reader.namesRead, configuration, unknown, given.params);
+  if (description === undefined) throw misspelledFlag(failure, reader.namesRead, given.params, unknown) ?? failure;
   const params = new Map([...reader.namesRead].flatMap((name) => present(name, values.get(name))));
-  return { job, description, params, settings: configuration.settings, parallelism };
+  return { job, description, params, settings, parallelism };
+}
+
+/**
+ * A parameter that is missing and a flag that looks like it are one mistake, and the misspelled flag is the better hint. Of other flags nothing is
+ * known: the job stopped before it could have read them.
+ */
+function misspelledFlag(
+  failure: unknown,
+  read: ReadonlySet<string>,
+  flags: ReadonlyMap<string, string>,
+  unknown: (flag: string) => SluiceError,
+): SluiceError | undefined {
+  if (!isSluiceError(failure) || failure.code !== 'PARAM_MISSING') return undefined;
+  const meant = [...flags.keys()].find((name) => !read.has(name) && nearest(name, [String(failure.details.param)]) !== undefined);
+  return meant === undefined ? undefined : unknown(meant);
+}
+
+/** A run needs a file for every name; a plan can be shown without. */
+function bindOf({ name: command }: CommandShape, given: readonly string[] | undefined): Pick<GlobalSettings, 'bind'> {
+  if (given === undefined && command !== 'run') return {};
+  const bind: Record<string, string> = {};
+  for (const assignment of given ?? []) {
+    const at = assignment.indexOf('=');
+    if (at < 1 || at === assignment.length - 1) throw usageError(`--bind ${assignment} has no target; write --bind name=PATH`);
+    const name = assignment.slice(0, at);
+    if (Object.hasOwn(bind, name)) throw usageError(`--bind ${name} is given twice, as ${bind[name]} and as ${assignment.slice(at + 1)}`);
+    bind[name] = assignment.slice(at + 1);
+  }
+  return { bind };
 }
 
 function refuseUnread(
@@ -91,8 +116,4 @@ function refuseUnread(
 
 function present(name: string, value: string | undefined): readonly (readonly [string, string])[] {
   return value === undefined ? [] : [[name, value]];
-}
-
-function codeOf(error: unknown): unknown {
-  return (error as { readonly code?: unknown } | null | undefined)?.code;
 }

@@ -44,6 +44,8 @@ export interface GlobalSettings {
   readonly eventRecordsMax?: number;
   /** `pipeline.max-parallelism` */
   readonly maxParallelism?: number;
+  /** `--bind`: paths in the place of services, by the name in the job. */
+  readonly bind?: Readonly<Record<string, string>>;
 }
 
 export interface RunRequest {
@@ -101,6 +103,8 @@ export interface RunResult {
   readonly accumulators: Readonly<Record<string, unknown>>;
   /** Malformed records left out, late records dropped, records lost under `AT_MOST_ONCE`. */
   readonly counters: Readonly<Record<string, number>>;
+  /** Records that are parked now; absent where nothing is ever parked, or when it cannot be read. */
+  readonly deadLetters?: number | undefined;
 }
 
 // `runJob(ports: EmbeddedPorts, request: RunRequest): Promise<RunResult>` in run.ts rejects with a SluiceError when the job failed for good.

@@ -1,6 +1,7 @@
 // The sinks of a plan as this runtime sees them.
 
 import type { DetachedContext, Sink } from '../../api/sink.ts';
+import type { Targets } from '../../api/targets.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Clock, FileSystem } from '../../core/ports.ts';
 import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
