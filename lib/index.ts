@@ -87,6 +87,8 @@ export { FsStateBackend, MemoryStateBackend, type StateBackend } from './api/sta
 export type { BroadcastConnectedStream, BroadcastStream, ConnectedStreams, DataStream, KeyedStream, SinkOptions } from './api/stream.ts';
 export { WatermarkStrategy } from './api/watermark.ts';
 export { type TimeWindow, TumblingEventTimeWindows, type WindowAssigner, type WindowedStream } from './api/window.ts';
+export { type DynamoDbSinkOptions, dynamoDbSink } from './connectors/cloud/dynamodb-sink.ts';
+export { type SqsOptions, sqs } from './connectors/cloud/sqs.ts';
 export { type CsvOptions, csv } from './connectors/formats/csv.ts';
 export type {
   Decoder,

@@ -1,0 +1,93 @@
+// The sink whose target is a table of rows under keys of their own.
+//   D1  Each row carries the tag of its last write, and a write with a smaller one leaves it as it is: a process that was left behind sets nothing back.
+//   D2  Tags of different subtasks are not comparable, so rows of a key come from one subtask: they are exchanged by it on the way to the sink.
+
+import { checkFunction, checkOptions } from '../../api/option-checks.ts';
+import type { RowTable } from '../../api/row-table.ts';
+import type { Sink, SinkContext } from '../../api/sink.ts';
+import { SluiceError } from '../../core/errors.ts';
+import { type IdempotentSinkOptions, idempotentSink } from '../sinks/idempotent.ts';
+import { rowWrites } from './row-writes.ts';
+
+export interface DynamoDbSinkOptions<T> {
+  /** Fields of a row that are the table's key: the partition key, or partition and sort key. */
+  readonly key: string | readonly [partition: string, sort: string];
+  /** Default `idempotent`: rows are visible at once, and each ends as its last write says. */
+  readonly mode?: 'idempotent';
+  /** Rows that delete theirs. Two attributes stay for a day: `sluice_tag`, and `sluice_gone`, which is made for the table's time to live. */
+  readonly isDelete?: (row: T) => boolean;
+  /** `replace` (default): a row is its fields and no others. `merge`: attributes that somebody else keeps in the same item stay. */
+  readonly write?: 'replace' | 'merge';
+  /** Rows of a key come from one subtask already, because nothing since `keyBy` changed what they are known by: no exchange before the sink. */
+  readonly isKeyed?: boolean;
+}
+
+/**
+ * Writes rows to a DynamoDB table: `dynamoDbSink('totals', { key: 'user' })`. The name is bound outside the job.
+ *
+ * After a restore rows may for a moment be newer than the state that wrote them; when the replay has caught up they are what an undisturbed run
+ * would have written. Texts, numbers, bigints (38 digits), booleans, null, Date (its ISO text), bytes, arrays, sets (as lists), plain objects and maps
+ * with texts as keys can be attributes; a field that is `undefined` is left out.
+ *
+ * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `VALUE_NOT_ENCODABLE`, `SINK_NOT_WRITTEN`
+ */
+export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOptions<T>): Sink<T> {
+  checkOptions('dynamoDbSink()', o, ['key', 'mode', 'isDelete', 'write', 'isKeyed']);
+  const key = keyOf(o);
+  if (o.isDelete !== undefined) checkFunction('dynamoDbSink(): isDelete', o.isDelete);
+  checkChoice('mode', o.mode, ['idempotent']);
+  checkChoice('write', o.write, ['replace', 'merge']);
+  const isDeleted = (o.isDelete ?? (() => false)) as (row: unknown) => boolean;
+  const [partition] = key;
+
+  const into = (ctx: SinkContext): Sink<T> => {
+    const table = tableOf(ctx, name);
+    const write: IdempotentSinkOptions<T>['write'] = async (rows, tag) => {
+      const shape = { key, isMerged: o.write === 'merge', isDeleted, nowSeconds: Math.floor(ctx.clock.now() / 1_000) };
+      const values = rows.map(({ value }) => value);
+      await table.write(rowWrites(values, tag, shape));
+    };
+    return idempotentSink({ write });
+  };
+  return {
+    kind: 'dynamoDbSink',
+    binding: { name, kinds: ['dynamodb'] },
+    ...(o.isKeyed === true ? {} : { keyedBy: (row: T): unknown => (row as Readonly<Record<string, unknown>>)[partition!] }),
+    recover: () => undefined,
+    createWriter: (ctx) => into(ctx).createWriter(ctx),
+    detached: {
+      kind: 'immediate',
+      write: (ctx, rows) => {
+        const { detached } = into(ctx);
+        if (detached?.kind === 'immediate') return detached.write(ctx, rows);
+      },
+    },
+  };
+}
+
+function tableOf(ctx: SinkContext, name: string): RowTable {
+  if (ctx.targets !== undefined) return ctx.targets.table(name);
+  throw new SluiceError('BIND_MISSING', {
+    message: `${ctx.uid} writes to '${name}', and this run binds no names`,
+    next: 'fix-the-command',
+    advice: `deploy the job, with bind: { ${name}: … }`,
+    operator: ctx.uid,
+  });
+}
+
+function keyOf({ key }: { readonly key: unknown }): readonly string[] {
+  const names = typeof key === 'string' ? [key] : key;
+  const isRight =
+    Array.isArray(names) && (names.length === 1 || names.length === 2) && names.every((n) => typeof n === 'string' && n !== '');
+  if (isRight && names[0] !== names[1]) return names as readonly string[];
+  throw new SluiceError('OPTION_INVALID', {
+    message: `dynamoDbSink(): key is the name of a field, or of two: ['user', 'day']`,
+    next: 'fix-the-job',
+    value: key,
+  });
+}
+
+function checkChoice(option: string, value: unknown, choices: readonly string[]): void {
+  if (value === undefined || choices.includes(value as string)) return;
+  throw new SluiceError('OPTION_INVALID', { message: `dynamoDbSink(): ${option} is ${choices.join(' or ')}`, next: 'fix-the-job', value });
+}
