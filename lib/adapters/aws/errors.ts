@@ -113,7 +113,13 @@ interface ServiceError {
   readonly message?: string;
   readonly $metadata?: { readonly httpStatusCode?: number };
   /** DynamoDB says which of its limits it was: that of a key range, of the table or of the account. */
-  readonly ThrottlingReasons?: readonly { readonly reason?: string; readonly resource?: string }[];
+  readonly ThrottlingReasons?: readonly LimitReached[];
+  readonly throttlingReasons?: readonly LimitReached[]; // two of its exceptions, two spellings
+}
+
+interface LimitReached {
+  readonly reason?: string;
+  readonly resource?: string;
 }
 
 export function nameOf(error: unknown): string {
@@ -122,7 +128,8 @@ export function nameOf(error: unknown): string {
 
 /** Pure: what the port rejects with. @param what  the request in the user's words, such as `PutItem in table clicks` */
 export function errorOf(error: unknown, what: string): SluiceError {
-  const { message = '', $metadata: metadata, ThrottlingReasons: limits = [] } = (error ?? {}) as ServiceError;
+  const { message = '', $metadata: metadata, ThrottlingReasons, throttlingReasons } = (error ?? {}) as ServiceError;
+  const limits = ThrottlingReasons ?? throttlingReasons ?? [];
   const name = nameOf(error);
   const limit = limits.map(({ reason = '', resource = '' }) => ` (${reason} ${resource})`).join('');
   const said = `${what}: ${name}${message === '' ? '' : `: ${message}`}${limit}`;
