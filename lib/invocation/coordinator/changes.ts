@@ -92,10 +92,16 @@ async function endedOwners(run: PulseRun, of: Evolving): Promise<readonly Owner[
 
 async function haveReachedEnds(run: PulseRun, of: Evolving, owners: readonly Owner[]): Promise<boolean> {
   for (const owner of owners) {
-    const end = await of.evolution.endOf(splitOf(of, owner), of.context);
-    if (end === undefined) return false;
+    const { evolution, context } = of;
+    const split = splitOf(of, owner);
+    const end = evolution.isOver === undefined ? await evolution.endOf(split, context) : undefined;
+    if (end === undefined && evolution.isOver === undefined) return false;
     const head = await newestHead(run, run.ring(owner.subtask));
-    if (head === undefined || !head.splits.every(({ position }) => (position?.index ?? 0) >= end.index)) return false;
+    if (head === undefined) return false;
+    for (const { position } of head.splits) {
+      const isOver = end === undefined ? await evolution.isOver?.(split, position, context) : (position?.index ?? 0) >= end.index;
+      if (isOver !== true) return false;
+    }
   }
   return true;
 }

@@ -85,6 +85,8 @@ export interface SubtaskState {
   read(address: StateAddress): Promise<Uint8Array | undefined>;
   /** The same of several, one answer each, in order. */
   readMany(addresses: readonly StateAddress[]): Promise<readonly (Uint8Array | undefined)[]>;
+  /** Something in this partition is committed and not yet in the base: what is read here is newer than what others read of the base. */
+  hasUnflushed(partition: Omit<StateAddress, 'sub'>): boolean;
   /** Everything that is committed in a partition, in order of `sub`. */
   list(partition: Omit<StateAddress, 'sub'>): Promise<readonly (readonly [sub: string, value: Uint8Array])[]>;
 }

@@ -177,6 +177,10 @@ class LayeredState implements SubtaskState {
     return committed.map((bytes) => (bytes === notKnown ? read[next++] : bytes));
   }
 
+  hasUnflushed(partition: Partition): boolean {
+    return this.#overlay.ofPartition(partitionText(partition)).next().done !== true;
+  }
+
   async list(partition: Partition): Promise<readonly (readonly [sub: string, value: Uint8Array])[]> {
     const all = new Map<string, Uint8Array | undefined>(await this.#options.base.readAll(partition));
     for (const [sub, bytes] of this.#overlay.ofPartition(partitionText(partition))) all.set(sub, bytes);

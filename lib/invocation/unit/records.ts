@@ -14,6 +14,7 @@ import { sourceOrigin } from '../../runtime/source-progress.ts';
 import { type EntryHead, emptyBody } from '../entry.ts';
 import type { Answer, EventRecord, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
+import { isRecordsFault } from '../poison/attempts.ts';
 import type { OneByOne } from '../poison/one-by-one.ts';
 import { SourceIntake, type SourceTarget, type SplitEvent, type Taken } from '../source-intake.ts';
 import { makeRoom } from './commit.ts';
@@ -251,10 +252,24 @@ function answerTo({ taken, count, isStopped }: Step, event: SplitEvent): Answer 
 
 const ignore: SourceTarget = { records: () => undefined, side: () => undefined, watermark: () => undefined };
 
+function positioned(warm: WarmSubtask, event: SplitEvent): SourceIntake {
+  const options = intakeOptions(warm, warm.newest.head);
+  const intake = new SourceIntake(options);
+  try {
+    intake.take(event, ignore);
+    return intake;
+  } catch (e) {
+    // A record whose time cannot be told is for the run to park. The position needs no times.
+    if (!isRecordsFault(e)) throw e;
+    const timeless = new SourceIntake(options);
+    timeless.take({ ...event, isParked: true }, ignore);
+    return timeless;
+  }
+}
+
 /** Commits how far the event goes, and nothing of what it does. */
 async function commitPosition(session: Session, warm: WarmSubtask, event: SplitEvent): Promise<'committed' | 'lost'> {
-  const intake = new SourceIntake(intakeOptions(warm, warm.newest.head));
-  intake.take(event, ignore);
+  const intake = positioned(warm, event);
   if (!intake.hasChanged) return 'committed';
   warm.state.beginUnit();
   return session.commit(warm, { kind: 'data', head: { splits: intake.parts().splits }, body: emptyBody });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Collector, collect, defineJob, type Env, keyedProcess, valueState } from '../../../../lib/index.ts';
+import { type Collector, collect, defineJob, type Env, keyedProcess, valueState, WatermarkStrategy } from '../../../../lib/index.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
 import type { Answer, EventRecord } from '../../../../lib/invocation/invocation.ts';
 import { createEnvironment, createServices, type EnvironmentOptions } from '../../../../lib/invocation/unit/create-environment.ts';
@@ -312,6 +312,22 @@ describe('dead letters', () => {
     await p.world.run();
     expect(p.rows).toEqual(rowsWithout(10, 5));
     expect((await p.letters()).map(({ letter }) => letter.record)).toEqual(['5']);
+  });
+
+  test('take the place of a record whose time cannot be told there as well, and hold nothing up', async () => {
+    const out = collect<string>();
+    const watermarks = WatermarkStrategy.forMonotonousTimestamps<number>().withTimestamps((n) => (n === 3 ? Number.NaN : n));
+    const job = defineJob('timeless', (env: Env) => {
+      env.enableCheckpointing('5 s', { mode: 'AT_MOST_ONCE' });
+      env
+        .fromCollection([0, 1, 2, 3, 4, 5], { uid: 'in', watermarks })
+        .map((n) => `${n}`)
+        .sinkTo(out, { uid: 'out' });
+    });
+    const world = new InvocationWorld({ job, batch: 4 });
+    await world.run();
+    expect([...out.rows].sort()).toEqual(['0', '1', '2', '4', '5']);
+    expect((await lettersOf(world)).map(({ letter }) => [letter.record, letter.error.code])).toEqual([['3', 'TIMESTAMP_INVALID']]);
   });
 
   test('take the place of what gives a result that cannot be sent, though the record itself ran well', async () => {

@@ -11,6 +11,8 @@ import {
   WatermarkStrategy,
 } from '../../../../lib/index.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
+import { createServices } from '../../../../lib/invocation/unit/create-environment.ts';
+import { type ListedLetter, listLetters } from '../../../../lib/invocation/unit/look.ts';
 import { decodeItem, isTombstone } from '../../../../lib/invocation/versions.ts';
 import { ReshardWorld } from '../../../support/reshard-world.ts';
 import { Shards } from '../../../support/shards.ts';
@@ -290,5 +292,52 @@ describe('a stream whose shards split and merge', () => {
     expect(under('0-s0')).toEqual([]);
     await world.finish();
     expect([...out.rows].sort()).toEqual(expected(14));
+  });
+
+  test('C41: a parked timer goes to the child that has its key, which fires it again when it is asked to', async () => {
+    const shards = new Shards<Event>(({ k }) => k, 1);
+    const out = collect<string>();
+    let isFixed = false;
+    const failing = keyedProcess({
+      state: { seen: valueState({ default: () => 0 }) },
+      processElement({ n }: Event, ctx, _out: Collector<string>) {
+        ctx.state.seen.update(ctx.state.seen.value() + 1);
+        ctx.timerService.registerEventTimeTimer(n);
+      },
+      onTimer(at: number, ctx, output: Collector<string>) {
+        if (!isFixed) throw new Error('not yet');
+        output.collect(`${ctx.getCurrentKey()} ${at} ${ctx.state.seen.value()}`);
+      },
+    });
+    const job = defineJob('failing-timers', (env: Env) => {
+      env.setMaxParallelism(8);
+      env.enableCheckpointing('2 s');
+      const watermarks = WatermarkStrategy.forMonotonousTimestamps<Event>().withTimestamps(({ n }) => n);
+      env
+        .fromSource(shards.source(), { uid: 'in', partitionedBy: ({ k }) => k, watermarks })
+        .keyBy(({ k }) => k)
+        .process(failing)
+        .uid('failing')
+        .sinkTo(out, { uid: 'out' });
+    });
+    const world = new ReshardWorld(shards, { job, environments: 2, ringSlots: 8 });
+    await world.create();
+    shards.put(...records(1, 1), ...records(5, 5));
+    await world.settle();
+    const { plan, ports, clock, random } = world;
+    const quiet = { files: undefined as never, report: () => undefined, print: () => undefined };
+    const letters = (): Promise<readonly ListedLetter[]> => listLetters(createServices({ plan, ports, clock, random, ...quiet }));
+    expect((await letters()).map(({ subtask }) => subtask)).toEqual(keys.map(() => '0-s0'));
+    const children = shards.split(shards.all[0]!);
+    await world.settle();
+    const homes = (await letters()).map(({ subtask, letter }) => [subtask, (letter.batch.values[0] as { readonly key: string }).key]);
+    expect(homes.map(([, key]) => key).sort()).toEqual(keys);
+    for (const [subtask, key] of homes) expect(subtask).toBe(shards.shardOf(key) === children[0] ? '0-s1' : '0-s2');
+    isFixed = true;
+    for (const { subtask, id } of await letters())
+      expect(await world.invoke({ kind: 'redrive', subtask, letter: id })).toEqual({ kind: 'done' });
+    expect(await letters()).toEqual([]);
+    await world.finish();
+    expect([...out.rows].sort()).toEqual(keys.flatMap((k) => [`${k} 1 2`, `${k} 5 2`]).sort());
   });
 });
