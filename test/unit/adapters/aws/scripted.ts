@@ -61,12 +61,12 @@ export function scripted(...answers: readonly Answer[]): ScriptedPorts {
   const asked: Asked[] = [];
   const handle = async (request: HttpRequest): Promise<{ readonly response: unknown }> => {
     const { 'x-amz-target': target } = request.headers;
-    const isJson = target !== undefined && typeof request.body === 'string';
-    asked.push({ action: target?.split('.').at(-1) ?? request.method, body: isJson ? JSON.parse(request.body as string) : {} });
+    const body = target === undefined ? {} : JSON.parse(textOf(request.body));
+    asked.push({ action: target?.split('.').at(-1) ?? request.method, body });
     const answer = answers[asked.length - 1];
     if (answer === undefined) throw new Error(`request ${asked.length} has no answer in the script`);
-    const body = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
-    return { response: { statusCode: answer.status, headers: { ...answer.headers }, body: Readable.from([body]) } };
+    const said = typeof answer.body === 'string' ? Buffer.from(answer.body) : answer.body;
+    return { response: { statusCode: answer.status, headers: { ...answer.headers }, body: Readable.from([said]) } };
   };
   const requestHandler = { handle, destroy: () => undefined, updateHttpClientConfig: () => undefined, httpHandlerConfigs: () => ({}) };
   const settings = {
@@ -79,10 +79,14 @@ export function scripted(...answers: readonly Answer[]): ScriptedPorts {
   return { ports: portsOf(clients), asked };
 }
 
+function textOf(body: string | Uint8Array = '{}'): string {
+  return typeof body === 'string' ? body : new TextDecoder().decode(body);
+}
+
 interface HttpRequest {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: unknown;
+  readonly body?: string | Uint8Array;
 }
 
 export function portsOf(clients: AwsClients): InvocationPorts {
