@@ -85,9 +85,22 @@ export {
 } from './api/state.ts';
 export { FsStateBackend, MemoryStateBackend, type StateBackend } from './api/state-backend.ts';
 export type { BroadcastConnectedStream, BroadcastStream, ConnectedStreams, DataStream, KeyedStream, SinkOptions } from './api/stream.ts';
+export type {
+  AppendedRow,
+  BucketTarget,
+  NotTaken,
+  ObjectAnswer,
+  QueueTarget,
+  StreamPage,
+  StreamRecord,
+  StreamShard,
+  StreamTarget,
+  Targets,
+} from './api/targets.ts';
 export { WatermarkStrategy } from './api/watermark.ts';
 export { type TimeWindow, TumblingEventTimeWindows, type WindowAssigner, type WindowedStream } from './api/window.ts';
 export { type DynamoDbSinkOptions, dynamoDbSink } from './connectors/cloud/dynamodb-sink.ts';
+export { type KinesisOptions, kinesis } from './connectors/cloud/kinesis.ts';
 export { type SqsOptions, sqs } from './connectors/cloud/sqs.ts';
 export { type CsvOptions, csv } from './connectors/formats/csv.ts';
 export type {
@@ -100,6 +113,7 @@ export type {
   MalformedRecord,
   OnError,
 } from './connectors/formats/format.ts';
+export { json } from './connectors/formats/json.ts';
 export { jsonArray } from './connectors/formats/json-array.ts';
 export { lines } from './connectors/formats/lines.ts';
 export { ndjson } from './connectors/formats/ndjson.ts';

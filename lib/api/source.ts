@@ -83,6 +83,8 @@ export interface SplitEvolution {
   changes(ctx: SourceContext): Promise<readonly SplitChange[]>;
   /** Position behind the last record of a closed split; `undefined` while records may still come. */
   endOf(split: Split, ctx: SourceContext): Promise<SplitPosition | undefined>;
+  /** In the place of `endOf`, where nobody counts: the split is closed for others, and nothing lies behind the position. */
+  isOver?(split: Split, position: SplitPosition | undefined, ctx: SourceContext): Promise<boolean>;
   /**
    * Where a key lies among the ranges of splits: a 32-bit number. Default: murmur3 of the key.
    * @param key  encoded, a binary string
@@ -126,6 +128,8 @@ export interface Source<T> {
    * them, such as the shards of a stream.
    */
   readonly comparePlaces?: ((a: unknown, b: unknown) => number) | undefined;
+  /** Makes records of what an event hands over as one. @param data  as the service keeps it */
+  readRecord?(data: Uint8Array, out: SourceOutput<T>): void;
   /** Splits give way to others while the job runs. `enumerate` then gives those that come first. */
   readonly evolution?: SplitEvolution | undefined;
   /** A queue: its messages are only ever delivered. `enumerate` then gives one split for each lane, and `open` is not called. */

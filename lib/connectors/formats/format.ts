@@ -86,6 +86,8 @@ export interface Format<T> {
   readonly isSplittable: boolean;
   /** @param state  what `Decoder.state` was at the position to go on from; `undefined` at the beginning */
   createDecoder(ctx: DecoderContext, state: unknown): Decoder<T>;
+  /** Where a message is not just a small file. Adds its records; what is malformed goes as `onError` says. */
+  readMessage?(text: string, ctx: DecoderContext, out: SourceOutput<T>): void;
   /** Throws `FORMAT_NOT_WRITABLE` when the format cannot be written as a stream of parts. */
   createEncoder(): Encoder<T>;
 }

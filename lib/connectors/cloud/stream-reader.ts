@@ -1,0 +1,116 @@
+// Reads one shard of a stream from a place on, page by page.
+//   R1  One request is under way, and none while records wait to be handed out.
+//   R2  A page may be empty though records follow; the next one is then asked for a little later, since a shard answers five requests a second.
+
+import type { SourceOutput, SplitPosition, SplitReader } from '../../api/source.ts';
+import type { StreamTarget } from '../../api/targets.ts';
+import type { Clock } from '../../core/ports.ts';
+import { compareStreamPlaces, type StreamPlace } from './stream-places.ts';
+
+const pageRecordsMax = 1_000;
+const pauseMs = 200;
+
+export interface StreamReaderOptions<T> {
+  readonly stream: StreamTarget;
+  readonly shard: string;
+  readonly from: SplitPosition | undefined;
+  readonly clock: Clock;
+  /** Makes records of one record of the stream. */
+  readonly read: (data: Uint8Array, out: SourceOutput<T>) => void;
+}
+
+type Event<T> =
+  | { readonly kind: 'record'; readonly value: T | undefined; readonly at: StreamPlace }
+  | { readonly kind: 'side'; readonly give: (out: SourceOutput<T>) => void };
+
+export class StreamReader<T> implements SplitReader<T> {
+  readonly #o: StreamReaderOptions<T>;
+  readonly #after: StreamPlace | undefined;
+  #waiting: Event<T>[] = [];
+  #position: SplitPosition;
+  #cursor: string | undefined;
+  #hasReadAll = false;
+  #wasEmpty = false;
+  #loading: Promise<void> | undefined;
+  #pause: { cancel(): void } | undefined;
+  #isClosed = false;
+
+  constructor(o: StreamReaderOptions<T>) {
+    this.#o = o;
+    this.#after = o.from?.at as StreamPlace | undefined;
+    this.#position = o.from ?? { index: 0, at: undefined };
+  }
+
+  get hasEnded(): boolean {
+    return this.#hasReadAll && this.#waiting.length === 0;
+  }
+
+  poll(out: SourceOutput<T>, max: number): number {
+    let count = 0;
+    let at = 0;
+    for (; at < this.#waiting.length; at++) {
+      const event = this.#waiting[at]!;
+      if (event.kind === 'side') {
+        event.give(out);
+        continue;
+      }
+      if (count === max) break;
+      out.values[out.count++] = event.value;
+      count++;
+      this.#position = { index: this.#position.index + 1, at: event.at };
+    }
+    this.#waiting = this.#waiting.slice(at);
+    return count;
+  }
+
+  ready(): Promise<void> | undefined {
+    if (this.#waiting.length > 0 || this.#hasReadAll) return undefined;
+    this.#loading ??= this.#load().finally(() => {
+      this.#loading = undefined;
+    });
+    return this.#loading;
+  }
+
+  position(): SplitPosition {
+    return this.#position;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#pause?.cancel();
+  }
+
+  /** Reads one page, and waits before it when the last one was empty. */
+  async #load(): Promise<void> {
+    const { stream, shard, clock } = this.#o;
+    if (this.#wasEmpty) {
+      const pause = clock.sleep(pauseMs);
+      this.#pause = pause;
+      await pause.done;
+      if (this.#isClosed) return;
+    }
+    this.#cursor ??= await stream.begin(shard, this.#after === undefined ? undefined : this.#after.sequence);
+    const { records, next } = await stream.read(this.#cursor, pageRecordsMax);
+    for (const { sequence, data } of records) this.#take(sequence, data);
+    this.#wasEmpty = records.length === 0;
+    this.#cursor = next;
+    this.#hasReadAll = next === undefined;
+  }
+
+  #take(sequence: string, data: Uint8Array): void {
+    let sub = 0;
+    const sides: Event<T>[] = [];
+    const out: SourceOutput<T> = {
+      values: [],
+      count: 0,
+      side: (tag, value) => sides.push({ kind: 'side', give: (to) => to.side(tag, value) }),
+    };
+    this.#o.read(data, out);
+    const isBehind = (at: StreamPlace): boolean => this.#after === undefined || compareStreamPlaces(at, this.#after) > 0;
+    for (let i = 0; i < out.count; i++) {
+      const at = { sequence, sub: sub++ };
+      if (isBehind(at)) this.#waiting.push({ kind: 'record', value: out.values[i], at });
+    }
+    if (isBehind({ sequence, sub: 0 })) this.#waiting.push(...sides);
+  }
+}
