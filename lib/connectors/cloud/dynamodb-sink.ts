@@ -6,6 +6,8 @@ import { checkFunction, checkOptions } from '../../api/option-checks.ts';
 import type { RowTable } from '../../api/row-table.ts';
 import type { Sink, SinkContext } from '../../api/sink.ts';
 import { SluiceError } from '../../core/errors.ts';
+import { ndjson } from '../formats/ndjson.ts';
+import { fileSink } from '../sinks/file-sink.ts';
 import { type IdempotentSinkOptions, idempotentSink } from '../sinks/idempotent.ts';
 import { rowWrites } from './row-writes.ts';
 
@@ -24,6 +26,8 @@ export interface DynamoDbSinkOptions<T> {
 
 /**
  * Writes rows to a DynamoDB table: `dynamoDbSink('totals', { key: 'user' })`. The name is bound outside the job.
+ *
+ * Bound to a folder (`--bind totals=DIR`), each row is a line of a file there, the earlier ones of a key included.
  *
  * After a restore rows may for a moment be newer than the state that wrote them; when the replay has caught up they are what an undisturbed run
  * would have written. Texts, numbers, bigints (38 digits), booleans, null, Date (its ISO text), bytes, arrays, sets (as lists), plain objects and maps
@@ -53,6 +57,7 @@ export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOpti
     kind: 'dynamoDbSink',
     binding: { name, kinds: ['dynamodb'] },
     ...(o.isKeyed === true ? {} : { keyedBy: (row: T): unknown => (row as Readonly<Record<string, unknown>>)[partition!] }),
+    toFiles: (path) => fileSink<T>({ path, format: ndjson() }),
     recover: () => undefined,
     createWriter: (ctx) => into(ctx).createWriter(ctx),
     detached: {

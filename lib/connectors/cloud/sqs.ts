@@ -9,6 +9,8 @@ import { SluiceError } from '../../core/errors.ts';
 import { ByteWindow } from '../formats/byte-window.ts';
 import type { Format } from '../formats/format.ts';
 import { checkFormat } from '../formats/format-checks.ts';
+import { ndjson } from '../formats/ndjson.ts';
+import { boundFile } from './bound-file.ts';
 
 export interface SqsOptions<T> {
   /** `true`: a FIFO queue, whose groups stay in order. Default false. */
@@ -49,6 +51,7 @@ export function sqs<T = unknown>(name: string, o: SqsOptions<T> = {}): Source<T>
     isEager: true,
     binding: { name, kinds: ['sqs'] },
     queue: { order: fifo ? 'fifo' : 'standard', lanes, retentionMs, read: readerOf<T>(name, format) },
+    fromFile: (path) => boundFile(name, path, format ?? ndjson<T>()),
     enumerate: () => Promise.resolve(Array.from({ length: lanes }, (_, lane) => ({ id: `lane-${lane}` }))),
     open: () => {
       throw new SluiceError('FEATURE_NOT_AVAILABLE', {
