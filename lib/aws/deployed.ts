@@ -10,6 +10,7 @@ import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts'
 import type { Job } from '../api/job.ts';
 import { ParamValues } from '../api/params.ts';
 import type { SourceContext } from '../api/source.ts';
+import type { Targets } from '../api/targets.ts';
 import { SluiceError } from '../core/errors.ts';
 import { compile } from '../graph/compile.ts';
 import type { Plan } from '../graph/plan.ts';
@@ -20,11 +21,13 @@ import type { Environment } from '../invocation/unit/environment.ts';
 import type { UnitServices } from '../invocation/unit/services.ts';
 import { describe } from '../operators/describe.ts';
 import { type FunctionSettings, readFunctionSettings } from './settings.ts';
+import { boundTargets } from './targets.ts';
 
 export interface Deployed {
   readonly settings: FunctionSettings;
   readonly plan: Plan;
   readonly clients: AwsClients;
+  readonly targets: Targets;
   /** Each request is asked again where that is harmless. */
   readonly ports: InvocationPorts;
   readonly environment: Environment;
@@ -47,17 +50,18 @@ export function openDeployed({ job, variables }: DeployedOptions): Deployed {
   const clients = createClients();
   const { table, bucket, queues } = settings;
   const ports = openAwsPorts({ table, bucket, queues, clients, random: systemRandom });
+  const targets = boundTargets(settings.bind, clients);
   const options = {
-    ...{ plan, ports, clock: systemClock, random: systemRandom, files: nodeFileSystem, streams: nodeByteStreams },
+    ...{ plan, ports, targets, clock: systemClock, random: systemRandom, files: nodeFileSystem, streams: nodeByteStreams },
     report: say,
     print: say,
   };
   return {
-    ...{ settings, plan, clients },
+    ...{ settings, plan, clients, targets },
     ports: patient(ports, { clock: systemClock, random: systemRandom }),
     environment: createEnvironment(options),
     services: createServices(options),
-    sourceContext: (uid) => ({ job: plan.job, uid, files: nodeFileSystem, clock: systemClock, countSkipped: () => undefined }),
+    sourceContext: (uid) => ({ job: plan.job, uid, files: nodeFileSystem, clock: systemClock, targets, countSkipped: () => undefined }),
   };
 }
 

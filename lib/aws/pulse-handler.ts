@@ -113,9 +113,9 @@ async function createIfAbsent(deployed: Deployed): Promise<void> {
   await createJob(ports, { plan, splits, nowMs: systemClock.now() });
 }
 
-function surroundings({ plan }: Deployed) {
+function surroundings({ plan, targets }: Deployed) {
   const say = (line: string): void => console.log(line);
-  return { plan, files: nodeFileSystem, clock: systemClock, report: say, print: say };
+  return { plan, targets, files: nodeFileSystem, clock: systemClock, report: say, print: say };
 }
 
 export function settlerOf(deployed: Deployed) {
