@@ -1,9 +1,11 @@
 // `sluice checkpoints list|show` for a job of `--runtime invocations`. They only read, so they may be called beside a run.
-import { itemOf, type OpenedJob } from '../adapters/invocations/tools.ts';
+import { itemOf, loadPlan, type OpenedJob } from '../adapters/invocations/tools.ts';
+import type { StateShape } from '../api/state.ts';
 import { SluiceError } from '../core/errors.ts';
 import { headsOf, readHandles } from '../invocation/coordinator/checkpoint-objects.ts';
 import type { EntryHead } from '../invocation/entry.ts';
 import type { CompletedCheckpoint } from '../invocation/job-item.ts';
+import { loadJob } from './job-file.ts';
 import type { Output } from './output.ts';
 import { bytesText, countText, spanText } from './progress.ts';
 import { tableText } from './table.ts';
@@ -56,6 +58,7 @@ export async function tellCheckpoint(opened: OpenedJob, output: Output): Promise
     throw new SluiceError('CHECKPOINT_NOT_FOUND', { message: `${job} has no completed checkpoint yet`, next: 'try-again', job });
   const heads = headsOf(await readHandles(opened.ports.objects, newest));
   const { checkpoint, trigger, begunMs, completedMs, bytes, generation } = newest;
+  const operators = await operatorsOf(opened, heads);
   output.text(
     [
       `checkpoint ${checkpoint} of ${job}${trigger === 'final' ? ', which had finished' : ''}`,
@@ -71,10 +74,53 @@ export async function tellCheckpoint(opened: OpenedJob, output: Output): Promise
         heads.map((h) => [h.subtask, String(h.n), `up to ${h.flushedThrough}`, inputText(h), String(h.transactions.length)]),
         [1, 4],
       ),
+      ...(operators === undefined
+        ? []
+        : [
+            '',
+            tableText(
+              ['operator', 'subtasks', 'state', 'transactions'],
+              operators.map((o) => [o.uid, String(o.parallelism), stateText(o), String(o.pendingTransactions)]),
+              [1, 3],
+            ),
+          ]),
     ].join('\n'),
   );
-  output.object({ job, state: 'done', ...fieldsOf(opened, newest), subtasks: heads.map(subtaskFields) });
+  output.object({ job, state: 'done', ...fieldsOf(opened, newest), subtasks: heads.map(subtaskFields), operators });
   return 0;
+}
+
+interface OperatorReport {
+  readonly uid: string;
+  readonly name: string;
+  readonly parallelism: number;
+  readonly keyed: readonly { readonly name: string; readonly kind: string }[];
+  readonly pendingTransactions: number;
+}
+
+/**
+ * Which states each operator has, from the job's code, and what its sink has promised. A handle names the entry that the state is as of; how much
+ * that is in bytes nobody has counted. `undefined`: the code is not here or makes another plan.
+ */
+async function operatorsOf(opened: OpenedJob, heads: readonly EntryHead[]): Promise<readonly OperatorReport[] | undefined> {
+  const plan = await loadPlan(opened, loadJob).catch(() => undefined);
+  const transactions = heads.flatMap((head) => head.transactions);
+  return plan?.stages.flatMap(({ operators, parallelism }) =>
+    operators.map(({ uid, name, node }) => ({
+      uid,
+      name,
+      parallelism,
+      keyed: Object.entries('state' in node.operator ? (node.operator.state as StateShape) : {}).map(([property, { name, kind }]) => ({
+        name: name ?? property,
+        kind,
+      })),
+      pendingTransactions: transactions.filter(({ sink }) => sink === uid).length,
+    })),
+  );
+}
+
+function stateText({ keyed }: OperatorReport): string {
+  return keyed.length === 0 ? '' : keyed.map(({ name, kind }) => `${name} (${kind})`).join(', ');
 }
 
 function inputText({ splits, channels }: EntryHead): string {

@@ -1,27 +1,44 @@
 // How commands find a job of `--runtime invocations`: by its file, under the name of the job or by the path of the file.
 import { existsSync } from 'node:fs';
-import { basename, join, resolve } from 'node:path';
+import { basename, dirname, join, relative, resolve } from 'node:path';
 import { newestGeneration } from '../adapters/embedded/attempt-directory.ts';
 import { findRoot } from '../adapters/embedded/checkpoint-directory.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { databaseName, findDatabase } from '../adapters/invocations/job-place.ts';
 import type { OpenedJob } from '../adapters/invocations/tools.ts';
 import { SluiceError } from '../core/errors.ts';
+import { readExistingJob } from '../invocation/coordinator/read-job.ts';
+import { readRing } from '../invocation/ring.ts';
 import { usageError } from './arguments.ts';
 import type { Call } from './commands.ts';
 import { loadConfiguration } from './configuration.ts';
 import { jobUnknown } from './job-unknown.ts';
 import { keepBackNotices } from './module-hooks.ts';
 
-/** The job of the call, open; `undefined` when the call means a job of the embedded runtime, or none. */
-export async function findInvocationsJob({ arguments: given }: Call): Promise<OpenedJob | undefined> {
+/**
+ * The job of the call, open; `undefined` when the call means a job of the embedded runtime, or none. A name that both runtimes have run in one
+ * directory means the run that wrote there last, and the call is told so.
+ * @param isOnlyHere  the command is for this runtime alone, so that no other run can be meant
+ */
+export async function findInvocationsJob({ arguments: given, output }: Call, isOnlyHere = false): Promise<OpenedJob | undefined> {
   const wanted = given.positionals[0]!;
   const directory = process.cwd();
   const path = pathOf(wanted);
   if (path !== undefined) return await openAt(path);
   const { settings } = await loadConfiguration({ directory, variables: process.env, set: given.flags.get('set') ?? [] });
   const database = await findDatabase(nodeFileSystem, wanted, settings.checkpointsDirectory, directory);
-  return database === undefined ? undefined : await openAt(database, wanted);
+  if (database === undefined) return undefined;
+  const { path: file, embedded } = database;
+  const opened = await openAt(file, wanted);
+  if (opened === undefined || embedded === 'none' || isOnlyHere) return opened;
+  const both = `both runtimes have run ${wanted} in ${relative(directory, dirname(file)) || '.'}; this is about`;
+  if (embedded === 'older') {
+    output.note(`${both} the run by invocations, which is the newer one`);
+    return opened;
+  }
+  output.note(`${both} the embedded run, which is the newer one; the other is meant by ${relative(directory, file)}`);
+  opened.close();
+  return undefined;
 }
 
 /** A path to the file, or to the directory that it lies in when no checkpoints of the embedded runtime lie there. */
@@ -51,7 +68,7 @@ async function openAt(database: string, job?: string): Promise<OpenedJob | undef
  * @throws SluiceError `JOB_UNKNOWN`, or `NOT_AVAILABLE_YET` for a job of the embedded runtime
  */
 export async function invocationsJob(call: Call): Promise<OpenedJob> {
-  const opened = await findInvocationsJob(call);
+  const opened = await findInvocationsJob(call, true);
   if (opened !== undefined) return opened;
   const { arguments: given, shape } = call;
   const wanted = given.positionals[0]!;
@@ -72,6 +89,28 @@ export function requiredFlag({ arguments: given, shape }: Call, name: string): s
   const value = given.flags.get(name)?.[0];
   if (value === undefined) throw usageError(`\`sluice ${shape.name}\` needs --${name}`);
   return value;
+}
+
+/**
+ * Changelogs of a job that was cancelled go with its checkpoints.
+ * @throws SluiceError `JOB_NOT_IN_STATE` when nothing of its state is left
+ */
+export async function refuseWhenGone({ job, ports }: OpenedJob): Promise<void> {
+  const { item } = await readExistingJob(ports);
+  const [owner] = item.owners;
+  if (item.status !== 'cancelled' || owner === undefined) return;
+  const view = await readRing(ports.changelog, { generation: item.generation, subtask: owner.subtask }, item.ringSlots);
+  if (view !== undefined && view !== 'closed') return;
+  const newest = item.completed.at(-1);
+  throw new SluiceError('JOB_NOT_IN_STATE', {
+    message: `${job} was cancelled, and its changelogs were removed${newest === undefined ? ' with all its state, as its clean-up setting says' : ''}`,
+    next: 'fix-the-command',
+    advice:
+      newest === undefined
+        ? 'nothing is left to look at; externalizedCleanup: RETAIN_ON_CANCELLATION keeps checkpoints of a job that is cancelled'
+        : `run it with --from latest; it goes on from checkpoint ${newest.checkpoint}, and then there is state to look at`,
+    job,
+  });
 }
 
 /** JSON, or the text itself when it is none. */

@@ -6,7 +6,7 @@ import type { RunEvent, RunRequest, RunResult } from '../adapters/embedded/run-t
 import type { Call, Command } from './commands.ts';
 import { exitCodes, tellFailure } from './failure.ts';
 import { type JobCall, prepareJob } from './job-call.ts';
-import { checkpointingIsOff } from './notices.ts';
+import { checkpointingIsOff, checkpointingIsOffInvocations } from './notices.ts';
 import type { Output } from './output.ts';
 import { embeddedPorts, ownerOfProcess } from './ports.ts';
 import { countText, Reporter } from './progress.ts';
@@ -21,7 +21,8 @@ export const run: Command = async (call: Call): Promise<number> => {
   const { checkpoints, checkpointsDirectory } = prepared.description.settings;
   const root = checkpointRoot(job, checkpointsDirectory, process.cwd());
   const reporter = new Reporter(output, () => performance.now());
-  if (checkpoints === undefined) reporter.report({ kind: 'notice', message: checkpointingIsOff });
+  if (checkpoints === undefined)
+    reporter.report({ kind: 'notice', message: invocations === undefined ? checkpointingIsOff : checkpointingIsOffInvocations });
 
   const cancellation = cancelOnSignals((signal) => output.note(`${signal}: cancelling ${job}; once more ends the process at once`));
   let hasStarted = false;
@@ -89,15 +90,31 @@ function tellResult(output: Output, job: string, result: RunResult): void {
   const { state, recordsIn, recordsOut, seconds, lastCheckpoint, accumulators, counters } = result;
   output.status('');
   if (state !== 'already-finished') output.note(summaryOf(job, result)); // the run itself has said that there was nothing to do
+  if ((result.deadLetters ?? 0) > 0) output.note(`  dead letters: ${lettersText(job, result.deadLetters!)}`);
   for (const [name, value] of Object.entries({ ...counters, ...accumulators })) {
     if (value !== 0) output.note(`  ${name}: ${typeof value === 'number' ? countText(value) : String(value)}`);
   }
-  const own = { job, state, events: recordsIn, seconds, recordsOut, lastCheckpoint, counters };
+  const own = { job, state, events: recordsIn, seconds, recordsOut, lastCheckpoint, counters, ...lettersFields(job, result) };
   // An accumulator with the name of one of our fields goes by a longer name, because scripts rely on ours.
   const further = Object.entries(accumulators).map(
     ([name, value]) => [Object.hasOwn(own, name) ? `accumulator.${name}` : name, value] as const,
   );
   output.object({ ...own, ...Object.fromEntries(further) });
+}
+
+function lettersText(job: string, letters: number): string {
+  const records = letters === 1 ? '1 record could not be processed and is' : `${countText(letters)} records could not be processed and are`;
+  return `${records} parked; ${listLettersOf(job)} shows ${letters === 1 ? 'it' : 'them'}`;
+}
+
+function listLettersOf(job: string): string {
+  return `\`sluice dead-letters list ${job}\``;
+}
+
+/** Only a run by invocations parks records. */
+function lettersFields(job: string, { deadLetters }: RunResult): Readonly<Record<string, unknown>> {
+  if (deadLetters === undefined) return {};
+  return { deadLetters, ...(deadLetters === 0 ? {} : { deadLettersCommand: `sluice dead-letters list ${job}` }) };
 }
 
 function summaryOf(job: string, { state, recordsIn, recordsOut, seconds, lastCheckpoint }: RunResult): string {

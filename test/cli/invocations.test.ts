@@ -65,7 +65,9 @@ describe('a run by invocations', () => {
     const again = await place.sluice(...countWords);
     expect(again.code).toBe(0);
     expect(again.stdout).toBe('');
-    expect(again.stderr).toMatch(/^counts had finished with checkpoint \d+; nothing is run$/m);
+    expect(again.stderr).toMatch(
+      /^counts had finished with checkpoint \d+; nothing is run, and no input is taken: to begin afresh, remove .*invocations\.db\*$/m,
+    );
     expect(resultOf(await place.sluice(...countWords, '--from', 'latest', '--json'))).toMatchObject({ state: 'already-finished' });
   });
 

@@ -25,12 +25,16 @@ export interface ExchangePollerOptions {
 const receiveMax = 10;
 const lookEveryMs = 20; // another process may have sent; one look costs less than a millisecond
 const againAfterMs = 20;
+/** A try of a failing record was counted: the next one may come soon, but behind messages of others that are there already. */
+const nextTryAfterMs = 2;
 
 export class ExchangePoller {
   readonly #o: ExchangePollerOptions;
   readonly #underWay = new Set<Promise<void>>();
   /** By subtask: errors in a row count over all its messages. */
   readonly #tries = new Map<string, Backoff>();
+  /** When the first message that was given back may be taken again, ms. */
+  #againMs = Number.POSITIVE_INFINITY;
   #isStopped = false;
   #failure: { readonly error: unknown } | undefined;
 
@@ -49,9 +53,15 @@ export class ExchangePoller {
       if (this.#failure !== undefined) throw this.#failure.error;
       const deliveries = this.#underWay.size < inFlightMax ? await exchange.receive({ max: receiveMax }) : [];
       for (const group of groupsOf(deliveries)) this.#begin(group);
-      if (deliveries.length === 0) await bell.wait(lookEveryMs);
+      if (deliveries.length === 0) await bell.wait(this.#untilNextLookMs());
     }
     await Promise.allSettled(this.#underWay);
+  }
+
+  #untilNextLookMs(): number {
+    const leftMs = this.#againMs - this.#o.clock.now();
+    if (leftMs <= 0) this.#againMs = Number.POSITIVE_INFINITY;
+    return leftMs <= 0 ? lookEveryMs : Math.min(lookEveryMs, Math.max(1, leftMs));
   }
 
   #begin(group: readonly Delivery[]): void {
@@ -76,7 +86,10 @@ export class ExchangePoller {
     if (count > 0) tries.reset();
     const receipts = group.map(({ receipt }) => receipt);
     if (count > 0) await exchange.settle(receipts.slice(0, count));
-    if (count < receipts.length) await exchange.release({ receipts: receipts.slice(count), delayMs: againAfterMs });
+    if (count === receipts.length) return;
+    const delayMs = answer?.kind === 'partial' ? nextTryAfterMs : againAfterMs;
+    await exchange.release({ receipts: receipts.slice(count), delayMs });
+    this.#againMs = Math.min(this.#againMs, this.#o.clock.now() + delayMs);
   }
 
   #triesOf(subtask: string): Backoff {

@@ -59,7 +59,8 @@ async function owned(o: OwnershipOptions, number: number, lock: FileLock): Promi
     const { number: now } = await numberOf(o.items);
     if (now === number) return;
     const message = `another process has taken ${o.job} over`;
-    throw new SluiceError('OWNER_LOST', { message, next: 'fix-the-command', job: o.job });
+    const advice = 'nothing is to be done: the other process goes on with the job, and this one ends without doing harm';
+    throw new SluiceError('OWNER_LOST', { message, next: 'fix-the-command', advice, job: o.job });
   };
   try {
     await check();

@@ -1,5 +1,7 @@
 // Calls pulse after pulse until the job has ended. In the cloud a schedule does this once a minute; here it is a timer.
 //   L1  A pulse that failed is nothing: the next one begins from what is stored.
+//   L2  A target that refuses what a checkpoint promised is asked again, less and less often. A job that has ended keeps its promise, but this
+//       process does not wait for ever: who cancelled it has to get away, and the rows are kept for whoever comes next.
 
 import { isSluiceError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports.ts';
@@ -29,6 +31,10 @@ const tickEveryMs = 250;
 /** Pulses in a row that may fail before the run does; each is followed by a pause. */
 const failuresMax = 50;
 
+const unsettledPauseMsMax = 1_000;
+/** Pulses of an ended job in a row that leave output behind, before the run gives up on it: about two seconds. */
+const unsettledMax = 8;
+
 export function hasEnded({ status }: JobItem): boolean {
   return status === 'finished' || status === 'cancelled' || status === 'failed';
 }
@@ -41,6 +47,7 @@ export function takesInput({ status, restoring, moving }: JobItem): boolean {
 export async function runPulses(o: PulseLoopOptions): Promise<JobItem> {
   let tickedMs = Number.NEGATIVE_INFINITY;
   let failures = 0;
+  let unsettled = 0;
   for (;;) {
     await o.ownership.check();
     const now = o.clock.now();
@@ -55,14 +62,27 @@ export async function runPulses(o: PulseLoopOptions): Promise<JobItem> {
       const { item } = report;
       if (item !== undefined) {
         o.seen(item);
-        if (hasEnded(item) && !report.isBusy) {
+        unsettled = isUnsettled(item) ? unsettled + 1 : 0;
+        if (hasEnded(item) && (!report.isBusy || unsettled > unsettledMax)) {
           await o.ownership.check(); // who was stopped for a while has not ended the job
+          if (report.isBusy) o.pulse.onEvent?.({ kind: 'notice', message: leftBehind(item) });
           return item;
         }
       }
     }
-    await o.bell.wait(report?.isBusy === true ? busyPauseMs : pauseMs(o.intervalMs));
+    const busyMs = unsettled === 0 ? busyPauseMs : Math.min(busyPauseMs * 2 ** unsettled, unsettledPauseMsMax);
+    await o.bell.wait(report?.isBusy === true ? busyMs : pauseMs(o.intervalMs));
   }
+}
+
+/** Nothing is left to do but what a sink has to take. */
+function isUnsettled({ open, restoring, moving, completed, confirmed }: JobItem): boolean {
+  return open.length === 0 && restoring === undefined && moving === undefined && (completed.at(-1)?.checkpoint ?? 0) > confirmed;
+}
+
+function leftBehind({ job, status, completed }: JobItem): string {
+  const rows = `output that checkpoint ${completed.at(-1)?.checkpoint} promised is not visible yet, and is kept`;
+  return `${job} is ${status}; ${rows}: \`sluice transactions list ${job}\` shows it, \`sluice transactions commit ${job} --all\` tries again`;
 }
 
 async function onePulse(o: PulseLoopOptions, options: PulseOptions): Promise<PulseReport | undefined> {

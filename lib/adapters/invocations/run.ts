@@ -17,7 +17,10 @@ import { patient } from '../../invocation/patience.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { checkDetached, createContextOf } from '../../invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../../invocation/sinks/settler.ts';
+import { createServices } from '../../invocation/unit/create-environment.ts';
+import { listLetters } from '../../invocation/unit/look.ts';
 import { checkpointRoot } from '../embedded/checkpoint-directory.ts';
+import { nodeByteStreams } from '../embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../embedded/node-file-system.ts';
 import type { RunResult } from '../embedded/run-types.ts';
 import { systemClock as clock, systemRandom as random } from '../embedded/system-clock.ts';
@@ -37,6 +40,7 @@ import { type Ownership, takeOwnership } from './ownership.ts';
 import { planOf } from './plan-of.ts';
 import { PrintedLines } from './printed-lines.ts';
 import { runPulses, takesInput } from './pulse-loop.ts';
+import { Repeats } from './repeats.ts';
 import type { InvocationsRequest } from './run-request.ts';
 import { sourceContextOf, startJob, tidySinks } from './start-job.ts';
 import { Tally } from './tally.ts';
@@ -89,6 +93,7 @@ class InvocationsRun {
   readonly #tally: Tally;
   readonly #sourceContext: (uid: string) => SourceContext;
   readonly #printed = new PrintedLines();
+  readonly #repeats = new Repeats(clock);
   readonly #gate = new Gate();
   readonly #pulseBell = new Bell(clock);
   readonly #exchangeBell = new Bell(clock);
@@ -112,8 +117,10 @@ class InvocationsRun {
     const { item } = start;
     this.#tally.lastCheckpoint = item.completed.at(-1)?.checkpoint;
     if (start.kind === 'finished-before') {
-      this.#notice(`${plan.job} had finished with checkpoint ${this.#tally.lastCheckpoint}; nothing is run`);
-      return { ...this.#result(), state: 'already-finished', seconds: 0 };
+      this.#notice(
+        `${plan.job} had finished with checkpoint ${this.#tally.lastCheckpoint}; nothing is run, and no input is taken: to begin afresh, remove ${database}*`,
+      );
+      return { ...(await this.#result()), state: 'already-finished', seconds: 0 };
     }
     const generation = item.restoring?.generation ?? item.generation;
     request.report({ kind: 'started', job: plan.job, generation, restored: start.restored, directory: database });
@@ -258,7 +265,7 @@ class InvocationsRun {
         this.#trim();
         break;
       case 'notice':
-        if (!isOfLostWorker(event.message)) report(event);
+        if (!isOfLostWorker(event.message) && this.#repeats.isNews(event.message)) report(event);
         break;
       case 'checkpoint-failed':
         report(event);
@@ -311,11 +318,15 @@ class InvocationsRun {
 
   async #ended(item: JobItem, pool: WorkerPool): Promise<RunResult> {
     const { request, plan, ports } = this.#parts;
-    if (item.status === 'failed') throw this.#failure?.error ?? jobFailed(plan, item);
-    if (item.status === 'cancelled') return { ...this.#result(), state: 'cancelled' };
+    if (item.status === 'failed') {
+      const letters = (await this.#deadLetters()) ?? 0;
+      if (letters > 0) this.#notice(`${letters} records are parked; \`sluice dead-letters list ${plan.job}\` shows them`);
+      throw this.#failure?.error ?? jobFailed(plan, item);
+    }
+    if (item.status === 'cancelled') return { ...(await this.#result()), state: 'cancelled' };
     await tidySinks({ request, plan, ports, notice: this.#notice }, item.generation);
     const accumulators = await this.#accumulators(item, pool);
-    return { ...this.#result(), accumulators };
+    return { ...(await this.#result()), accumulators };
   }
 
   /** The job has finished, so that what user code says when its accumulators are read fails nothing. */
@@ -336,11 +347,23 @@ class InvocationsRun {
     trimLogs(ports, sources).catch((error: unknown) => this.#notice(`the input log could not be trimmed: ${String(error)}`));
   }
 
-  #result(): RunResult {
+  async #result(): Promise<RunResult> {
     const { recordsIn, recordsOut, lastCheckpoint } = this.#tally;
     const seconds = (clock.now() - this.#parts.startedMs) / 1_000;
     const counters = this.#tally.counters();
-    return { state: 'finished', recordsIn, recordsOut, seconds, lastCheckpoint, accumulators: {}, counters };
+    const deadLetters = await this.#deadLetters();
+    return { state: 'finished', recordsIn, recordsOut, seconds, lastCheckpoint, accumulators: {}, counters, deadLetters };
+  }
+
+  /** `undefined` when it cannot be known: a job that was cancelled may have lost its changelogs with that. */
+  async #deadLetters(): Promise<number | undefined> {
+    const { request, ports } = this.#parts;
+    const machine = { clock, random, files: nodeFileSystem, streams: nodeByteStreams };
+    const services = createServices({ ...machine, plan: this.#logged.plan, ports, print: request.print, report: this.#notice });
+    return listLetters(services).then(
+      (letters) => letters.length,
+      () => undefined,
+    );
   }
 }
 

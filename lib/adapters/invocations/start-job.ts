@@ -19,7 +19,7 @@ import { nodeFileSystem } from '../embedded/node-file-system.ts';
 import { systemClock } from '../embedded/system-clock.ts';
 import { sourcesOf } from './logged-plan.ts';
 import type { InvocationsRequest } from './run-request.ts';
-import { recordStart } from './tools.ts';
+import { type RecordedStart, recordedStart, recordStart } from './tools.ts';
 
 export type Start =
   | { readonly kind: 'run'; readonly item: JobItem; readonly restored: number | undefined }
@@ -39,14 +39,21 @@ export interface StartOptions {
 export async function startJob(o: StartOptions): Promise<Start> {
   const { plan, ports, request, notice } = o;
   const existing = await readJob(ports);
-  await recordStart(ports, {
+  const start: RecordedStart = {
     file: resolve(request.workingDirectory, request.file),
     params: [...request.params],
     global: request.global,
     parallelism: request.parallelism,
-  });
-  if (existing === undefined) return { kind: 'run', item: await beginJob(o), restored: undefined };
+  };
+  if (existing === undefined) {
+    await recordStart(ports, start);
+    return { kind: 'run', item: await beginJob(o), restored: undefined };
+  }
   const item = await createJob(ports, { plan, splits: new Map(), nowMs: systemClock.now() });
+  const before = await recordedStart(ports);
+  await recordStart(ports, start); // only now: a plan that is refused leaves the job as it was started
+  const changed = before === undefined || item.status === 'finished' ? undefined : changedParams(plan.job, before.params, start.params);
+  if (changed !== undefined) notice(changed);
   const { from } = request;
   if (item.status === 'finished' && (from === undefined || from === 'latest')) return { kind: 'finished-before', item };
   await startSinks({ ...sinkSurroundings(o), generation: item.generation });
@@ -65,12 +72,26 @@ async function beginJob(o: StartOptions): Promise<JobItem> {
   return createJob(ports, { plan, splits, nowMs: systemClock.now() });
 }
 
+/** Pure: what to tell of parameters that are not those of the run before; the plan is the same. */
+export function changedParams(job: string, before: RecordedStart['params'], now: RecordedStart['params']): string | undefined {
+  const [old, given] = [new Map(before), new Map(now)];
+  const names = [...new Set([...old.keys(), ...given.keys()])].filter((name) => old.get(name) !== given.get(name));
+  if (names.length === 0) return undefined;
+  const shown = (value: string | undefined): string => (value === undefined ? 'not given' : `'${value}'`);
+  const changes = names.map((name) => `--${name} was ${shown(old.get(name))} and is ${shown(given.get(name))}`);
+  return `${job} goes on with other parameters: ${changes.join('; ')}. What its sources read was settled when it began and stays; all else follows them from here`;
+}
+
 async function restoreJob(o: StartOptions, from: string): Promise<Start> {
   const { item: before } = (await readJob(o.ports))!;
   const wanted = from === 'latest' ? from : Number(from);
   if (wanted !== 'latest' && !before.completed.some(({ checkpoint }) => checkpoint === wanted)) throw noSuchCheckpoint(o, from);
   const mark = await startRestore(o.ports, wanted);
   if (mark.kind === 'no-checkpoint') throw noSuchCheckpoint(o, from);
+  const restored = mark.item.restoring?.checkpoint ?? Number.POSITIVE_INFINITY;
+  const undone = before.completed.map(({ checkpoint }) => checkpoint).filter((checkpoint) => checkpoint > restored);
+  if (undone.length > 0)
+    o.notice(`checkpoints ${undone.join(', ')} are undone by going on from ${restored}; what they made visible stays visible`);
   return { kind: 'run', item: mark.item, restored: mark.item.restoring?.checkpoint };
 }
 

@@ -1,5 +1,6 @@
 // State of one key, as the newest committed entry has it, while the job runs or stands still.
 //   L1  What is read counts only when nobody has appended meanwhile: a list in pieces, or a value and what lies over it, must be of one moment.
+//   L2  Where several subtasks may hold a key, one that has changed it since it was last in the base knows better than those that only read the base.
 
 import type { StateDescriptor, StateKind, StateShape } from '../../api/state.ts';
 import { SluiceError } from '../../core/errors.ts';
@@ -22,6 +23,8 @@ export interface StateLookUp {
 
 export interface FoundState {
   readonly kind: StateKind;
+  /** Something is kept for the key. When nothing is, `value` is what user code would read: the default. */
+  readonly found: boolean;
   /** Of a map, its entries. */
   readonly value: unknown;
   readonly subtask: string;
@@ -39,20 +42,34 @@ export async function lookUpState(services: UnitServices, wanted: StateLookUp): 
   const { property, descriptor, shape } = stateOf(operator, wanted);
   const key = normalizeKey(wanted.key);
   const subtasks = await subtasksOf(services, stage, key);
-  let found: FoundState | undefined;
+  const place = { operator: operator.uid, state: descriptor.name ?? property, key: encodedOf(key) };
+  const looks: Look[] = [];
   for (const subtask of subtasks) {
-    found = await settledLook(services, subtask, (warm) => read(warm, { operator, shape, property, kind: descriptor.kind, key }));
-    if (!isNothing(found.value)) break;
+    const look = async (warm: WarmSubtask) => ({
+      isStored: (await warm.state.list(place)).length > 0,
+      isNewest: warm.state.hasUnflushed(place),
+      ...(await read(warm, { operator, shape, property, kind: descriptor.kind, key })),
+    });
+    looks.push(await settledLook(services, subtask, look));
   }
-  if (found !== undefined) return found;
+  const best = looks.find(({ isNewest }) => isNewest) ?? looks.find(({ isStored }) => isStored) ?? looks[0];
+  if (best !== undefined) {
+    const { isStored, isNewest: _, ...state } = best;
+    return { ...state, found: isStored && !isNothing(state.value) };
+  }
   throw new SluiceError('SUBTASK_UNKNOWN', { message: `nobody owns keys of ${wanted.operator} now`, next: 'try-again' });
 }
 
-async function settledLook(
-  services: UnitServices,
-  subtask: string,
-  look: (warm: WarmSubtask) => Promise<{ readonly kind: StateKind; readonly value: unknown }>,
-): Promise<FoundState> {
+interface Seen {
+  readonly kind: StateKind;
+  readonly value: unknown;
+  readonly isStored: boolean;
+  readonly isNewest: boolean;
+}
+
+type Look = Seen & Omit<FoundState, 'found'>;
+
+async function settledLook(services: UnitServices, subtask: string, look: (warm: WarmSubtask) => Promise<Seen>): Promise<Look> {
   for (let looks = 1; ; looks++) {
     const warm = await lookAt(services, subtask);
     const seen = await look(warm);

@@ -41,6 +41,11 @@ export async function recordStart(ports: Pick<InvocationPorts, 'items'>, start: 
   await ports.items.put({ name: startItem, content: { bytes: encodeValue(start), change: '' }, expects: 'any' });
 }
 
+export async function recordedStart(ports: Pick<InvocationPorts, 'items'>): Promise<RecordedStart | undefined> {
+  const stored = await ports.items.get(startItem);
+  return stored === undefined ? undefined : (decodeValue(stored.bytes) as RecordedStart);
+}
+
 export interface OpenedJob {
   readonly job: string;
   /** Path of the file. */
@@ -69,12 +74,12 @@ export async function itemOf({ ports }: OpenedJob): Promise<JobItem> {
  * @throws SluiceError of a module that does not load any more, `PLAN_CHANGED`
  */
 export async function loadPlan({ job, ports }: OpenedJob, load: (file: string) => Promise<Job>): Promise<Plan> {
-  const stored = await ports.items.get(startItem);
+  const start = await recordedStart(ports);
   const { item } = await readExistingJob(ports);
-  if (stored === undefined) {
+  if (start === undefined) {
     throw new SluiceError('JOB_NOT_IN_STATE', { message: `${job} has not been run yet`, next: 'fix-the-command', job });
   }
-  const { file, params, global, parallelism } = decodeValue(stored.bytes) as RecordedStart;
+  const { file, params, global, parallelism } = start;
   const plan = planOf({ job: await load(file), params: new Map(params), global, parallelism });
   if (plan.hash === item.planHash) return loggedPlan(plan, { objects: ports.objects, clock }).plan;
   throw new SluiceError('PLAN_CHANGED', {

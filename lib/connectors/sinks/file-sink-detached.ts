@@ -17,6 +17,7 @@ import type { FileSystem } from '../../core/ports.ts';
 import type { Format } from '../formats/format.ts';
 import { parsePartName, partName, stagingPrefix } from './staging-directory.ts';
 
+const markerEnding = '.done';
 const markersStayMs = 24 * 60 * 60 * 1000;
 
 export interface DetachedFileSinkOptions {
@@ -76,6 +77,13 @@ async function start({ path, rollEveryMs, notWritable }: DetachedFileSinkOptions
 
 function stagingOf(path: string, ctx: SinkContext): string {
   return join(path, `${stagingPrefix(ctx)}detached`);
+}
+
+/** Takes the directory of copies away when only markers lie in it: whoever commits late makes it again, and finds the parts where they are. */
+export async function finishDetached(files: FileSystem, path: string, ctx: SinkContext): Promise<void> {
+  const staging = stagingOf(path, ctx);
+  if ((await files.stat(staging)) === undefined) return;
+  if ((await files.list(staging)).every(({ name }) => name.endsWith(markerEnding))) await files.removeTree(staging);
 }
 
 /** Its name is made durable with those of the parts: it lies in the same directory. */
@@ -143,7 +151,7 @@ async function commit(
 }
 
 function markerOf(name: string): string {
-  return `${name}.done`;
+  return `${name}${markerEnding}`;
 }
 
 /** A durable file that no other process writes. @returns its path */

@@ -9,7 +9,7 @@ import { type Duration, parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Format } from '../formats/format.ts';
 import { checkFormat, checkPath } from '../formats/format-checks.ts';
-import { createDetachedFileSink } from './file-sink-detached.ts';
+import { createDetachedFileSink, finishDetached } from './file-sink-detached.ts';
 import { FileSinkWriter } from './file-sink-writer.ts';
 import { claimStaging, commitParts, emptyStaging, type StagedPart, stagingPath } from './staging-directory.ts';
 
@@ -94,6 +94,7 @@ function notWritable(path: string, ctx: SinkContext, cause: unknown): SluiceErro
 
 /** The staging directory goes with the job that needed it, unless something still lies in it. */
 async function finish(path: string, ctx: SinkContext): Promise<void> {
+  await finishDetached(ctx.files, path, ctx);
   const own = stagingPath(path, ctx);
   if ((await ctx.files.stat(own)) === undefined || (await ctx.files.list(own)).length > 0) return;
   await ctx.files.removeTree(own);
