@@ -99,7 +99,9 @@ export type {
 } from './api/targets.ts';
 export { WatermarkStrategy } from './api/watermark.ts';
 export { type TimeWindow, TumblingEventTimeWindows, type WindowAssigner, type WindowedStream } from './api/window.ts';
+export { type AppendSinkOptions, kinesisSink, sqsSink } from './connectors/cloud/append-sink.ts';
 export { type DynamoDbSinkOptions, dynamoDbSink } from './connectors/cloud/dynamodb-sink.ts';
+export { type KafkaOptions, kafka } from './connectors/cloud/kafka.ts';
 export { type KinesisOptions, kinesis } from './connectors/cloud/kinesis.ts';
 export { type SqsOptions, sqs } from './connectors/cloud/sqs.ts';
 export { type CsvOptions, csv } from './connectors/formats/csv.ts';

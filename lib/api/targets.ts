@@ -46,8 +46,8 @@ export interface NotTaken {
 export interface StreamTarget {
   /** Every shard that the stream still knows, those that are closed too. */
   shards(): Promise<readonly StreamShard[]>;
-  /** The next page behind a record, from the oldest one when there is no `after`. */
-  begin(shard: string, after: string | undefined): Promise<string>;
+  /** Where reading begins: at the record of a number, itself included; at the oldest record when there is no `at`. */
+  begin(shard: string, at: string | undefined): Promise<string>;
   /** @param cursor  what `begin` or a page gave */
   read(cursor: string, recordsMax: number): Promise<StreamPage>;
   /** @param rows  at most 500 and 10 MiB */

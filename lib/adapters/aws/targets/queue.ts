@@ -1,0 +1,33 @@
+import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
+import type { AppendedRow, NotTaken, QueueTarget } from '../../../api/targets.ts';
+import { errorOf, meaningOf } from '../errors.ts';
+
+/** An SQS queue that rows are sent to. A FIFO queue drops what it got under the same id in the last five minutes. */
+export class SqsQueue implements QueueTarget {
+  readonly isFifo: boolean;
+  readonly #client: SQSClient;
+  readonly #url: string;
+
+  constructor(client: SQSClient, { url, isFifo }: { readonly url: string; readonly isFifo: boolean }) {
+    this.#client = client;
+    this.#url = url;
+    this.isFifo = isFifo;
+  }
+
+  async send(rows: readonly AppendedRow[]): Promise<readonly NotTaken[]> {
+    const entries = rows.map(({ id, key, body }, at) => ({
+      Id: String(at),
+      MessageBody: body,
+      ...(this.isFifo ? { MessageGroupId: key, MessageDeduplicationId: id } : {}),
+    }));
+    try {
+      const { Failed: failed = [] } = await this.#client.send(new SendMessageBatchCommand({ QueueUrl: this.#url, Entries: entries }));
+      return failed.map(({ Id: id, Code: code = '', Message: message = '' }) => {
+        const meaning = meaningOf(code);
+        return { at: Number(id), reason: `${code}: ${message}`, isFinal: meaning !== 'nothing' && meaning !== 'unknown' };
+      });
+    } catch (error) {
+      throw errorOf(error, `sqs:SendMessage to ${this.#url}`);
+    }
+  }
+}

@@ -1,0 +1,89 @@
+import {
+  GetRecordsCommand,
+  GetShardIteratorCommand,
+  type KinesisClient,
+  ListShardsCommand,
+  type ListShardsCommandOutput,
+  PutRecordsCommand,
+  type Shard,
+} from '@aws-sdk/client-kinesis';
+import type { AppendedRow, NotTaken, StreamPage, StreamShard, StreamTarget } from '../../../api/targets.ts';
+import { errorOf, meaningOf } from '../errors.ts';
+
+/**
+ * A Kinesis stream.
+ *   K1  An iterator lives five minutes. Whoever holds one longer begins anew from the last record that it has.
+ *   K2  `PutRecords` fails for single records in an answer that is a success.
+ */
+export class KinesisStream implements StreamTarget {
+  readonly #client: KinesisClient;
+  readonly #arn: string;
+
+  constructor(client: KinesisClient, arn: string) {
+    this.#client = client;
+    this.#arn = arn;
+  }
+
+  async shards(): Promise<readonly StreamShard[]> {
+    const shards: StreamShard[] = [];
+    for (let token: string | undefined, isLast = false; !isLast; ) {
+      const command = new ListShardsCommand(token === undefined ? this.#stream() : { NextToken: token });
+      const page: ListShardsCommandOutput = await this.#ask('ListShards', () => this.#client.send(command));
+      shards.push(...(page.Shards ?? []).map(shardOf));
+      token = page.NextToken;
+      isLast = token === undefined;
+    }
+    return shards;
+  }
+
+  async begin(shard: string, at: string | undefined): Promise<string> {
+    const place =
+      at === undefined
+        ? { ShardIteratorType: 'TRIM_HORIZON' as const }
+        : { ShardIteratorType: 'AT_SEQUENCE_NUMBER' as const, StartingSequenceNumber: at };
+    const command = new GetShardIteratorCommand({ ...this.#stream(), ShardId: shard, ...place });
+    const { ShardIterator: iterator = '' } = await this.#ask('GetShardIterator', () => this.#client.send(command));
+    return iterator;
+  }
+
+  async read(cursor: string, recordsMax: number): Promise<StreamPage> {
+    const command = new GetRecordsCommand({ ShardIterator: cursor, Limit: recordsMax, StreamARN: this.#arn });
+    const { Records: records = [], NextShardIterator: next } = await this.#ask('GetRecords', () => this.#client.send(command));
+    return {
+      records: records.map(({ SequenceNumber: sequence = '', Data: data = new Uint8Array() }) => ({ sequence, data })),
+      next: next ?? undefined, // null on a shard that is closed, whatever the type says
+    };
+  }
+
+  async append(rows: readonly AppendedRow[]): Promise<readonly NotTaken[]> {
+    const records = rows.map(({ key, body }) => ({ PartitionKey: key, Data: new TextEncoder().encode(body) }));
+    const command = new PutRecordsCommand({ ...this.#stream(), Records: records });
+    const { Records: answers = [] } = await this.#ask('PutRecords', () => this.#client.send(command));
+    return answers.flatMap(({ ErrorCode: code, ErrorMessage: message = '' }, at) => {
+      if (code === undefined || code === null) return [];
+      const meaning = meaningOf(code);
+      return [{ at, reason: `${code}: ${message}`, isFinal: meaning !== 'nothing' && meaning !== 'unknown' }];
+    });
+  }
+
+  #stream(): { readonly StreamARN: string } {
+    return { StreamARN: this.#arn };
+  }
+
+  async #ask<T>(action: string, request: () => Promise<T>): Promise<T> {
+    try {
+      return await request();
+    } catch (error) {
+      throw errorOf(error, `kinesis:${action} of ${this.#arn}`);
+    }
+  }
+}
+
+function shardOf({ ShardId: id = '', ParentShardId, AdjacentParentShardId, HashKeyRange, SequenceNumberRange }: Shard): StreamShard {
+  return {
+    id,
+    parents: [ParentShardId, AdjacentParentShardId].filter((parent) => parent !== undefined && parent !== null),
+    hashes: { from: BigInt(HashKeyRange?.StartingHashKey ?? 0), to: BigInt(HashKeyRange?.EndingHashKey ?? 0) },
+    isClosed: (SequenceNumberRange?.EndingSequenceNumber ?? null) !== null,
+  };
+}
