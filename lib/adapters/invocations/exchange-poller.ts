@@ -87,7 +87,8 @@ export class ExchangePoller {
     const receipts = group.map(({ receipt }) => receipt);
     if (count > 0) await exchange.settle(receipts.slice(0, count));
     if (count === receipts.length) return;
-    const delayMs = answer?.kind === 'partial' ? nextTryAfterMs : againAfterMs;
+    const isTry = answer !== undefined && answer.kind !== 'done' && answer.why === 'record-failed';
+    const delayMs = isTry ? nextTryAfterMs : againAfterMs;
     await exchange.release({ receipts: receipts.slice(count), delayMs });
     this.#againMs = Math.min(this.#againMs, this.#o.clock.now() + delayMs);
   }
