@@ -1,33 +1,47 @@
-// The AWS adapters pass the suites of their ports, over the real clients and real HTTP.
-import { describe, test } from 'vitest';
+// The AWS adapters pass the suites of their ports, over the real clients and real HTTP: once against the emulator as it is, and once, behind
+// patience, against one that throttles, conflicts, leaves parts and gives short pages.
+import { describe, expect, test } from 'vitest';
 import { openAwsPorts } from '../../lib/adapters/aws/aws-ports.ts';
-import {
-  changelogSuite,
-  exchangeSuite,
-  jobItemsSuite,
-  type MakePorts,
-  objectStoreSuite,
-  stateTableSuite,
-} from '../../lib/testing/index.ts';
+import type { AwsClients } from '../../lib/adapters/aws/clients.ts';
+import type { Clock } from '../../lib/core/ports.ts';
+import { patient } from '../../lib/invocation/patience.ts';
+import type { InvocationPorts } from '../../lib/invocation/ports.ts';
+import type { PortsUnderTest } from '../../lib/testing/index.ts';
 import { seededRandom } from '../../lib/testing/seeded-random.ts';
+import { allSuites } from '../conformance/invocation/all-suites.ts';
 import { queueMemorySeconds } from './emulator-setup.ts';
 import { createPlace, emulatorClients } from './place.ts';
+import { everything, type Happened, makeStrict } from './strict-middleware.ts';
 
 const visibilitySeconds = 2;
 
-const make: MakePorts = async () => {
-  const clients = emulatorClients();
-  const { table, bucket, queue } = await createPlace(clients, { visibilitySeconds });
+async function world(clients: AwsClients, wrap: (ports: InvocationPorts) => InvocationPorts): Promise<PortsUnderTest> {
+  const { table, bucket, queue } = await createPlace(emulatorClients(), { visibilitySeconds });
   const options = { table, bucket, queues: { '': queue }, clients };
   return {
-    ports: openAwsPorts({ ...options, random: seededRandom(1) }),
-    elsewhere: openAwsPorts({ ...options, random: seededRandom(2) }),
+    ports: wrap(openAwsPorts({ ...options, random: seededRandom(1) })),
+    elsewhere: wrap(openAwsPorts({ ...options, random: seededRandom(2) })),
     visibilityMs: visibilitySeconds * 1_000,
     dedupMs: queueMemorySeconds * 1_000,
     // A service has its own clock: to live longer takes as long.
     elapse: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   };
-};
+}
 
-for (const suite of [changelogSuite, stateTableSuite, jobItemsSuite, objectStoreSuite, exchangeSuite])
-  suite('AWS', { describe, test }, make);
+allSuites('AWS', () => world(emulatorClients(), (ports) => ports));
+
+const happened: Happened = new Map();
+const impatientClock: Clock = { now: () => 0, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
+let seed = 0;
+
+allSuites('AWS that throttles, conflicts and leaves parts, behind patience', () => {
+  const clients = emulatorClients();
+  makeStrict(clients, seededRandom(++seed), happened);
+  return world(clients, (ports) => patient(ports, { clock: impatientClock, random: seededRandom(seed), triesMax: 100 }));
+});
+
+describe('the strict middleware', () => {
+  test('did each of the things that it does', () => {
+    expect([...happened.keys()].sort()).toEqual([...new Set(everything)].sort());
+  });
+});

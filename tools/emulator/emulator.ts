@@ -3,7 +3,7 @@
 
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { createWriteStream, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -75,14 +75,13 @@ export async function startEmulator(o: EmulatorOptions = {}): Promise<Emulator> 
       LAMBDA_EXECUTOR: 'local',
       NODE_PATH: join(root, 'node_modules'),
       SLUICE_OWN_STREAM_MAPPINGS: '1',
+      SLUICE_END_WITH_INPUT: '1',
       ...variables,
       ...o.variables,
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'], // the first only to be closed: a starter that is killed takes the emulator along
   });
-  const file = createWriteStream(log);
-  child.stdout.pipe(file);
-  child.stderr.pipe(file);
+  keepLog(child, log);
   const stop = stopping(child, () => rm(place, { recursive: true, force: true }));
   await answering(`${endpoint}/_ministack/health`, child, log, stop);
   const reset = async (): Promise<void> => {
@@ -92,16 +91,32 @@ export async function startEmulator(o: EmulatorOptions = {}): Promise<Emulator> 
 }
 
 export async function startStreamEmulator(): Promise<StreamEmulator> {
+  const place = await mkdtemp(join(tmpdir(), 'sluice-streams-'));
   const [plain, tls] = [await freePort(), await freePort()];
   const endpoint = `http://127.0.0.1:${plain}`;
   const child = spawn(process.execPath, ['--require', join(here, 'loopback.cjs'), 'main.js'], {
     cwd: join(root, 'node_modules/kinesis-local'),
-    env: { ...process.env, KINESIS_MOCK_PLAIN_PORT: String(plain), KINESIS_MOCK_TLS_PORT: String(tls), LOG_LEVEL: 'ERROR' },
-    stdio: 'ignore',
+    env: {
+      ...process.env,
+      KINESIS_MOCK_PLAIN_PORT: String(plain),
+      KINESIS_MOCK_TLS_PORT: String(tls),
+      LOG_LEVEL: 'ERROR',
+      SLUICE_END_WITH_INPUT: '1',
+    },
+    stdio: ['pipe', 'pipe', 'pipe'], // the first only to be closed: a starter that is killed takes the emulator along
   });
-  const stop = stopping(child, async () => undefined);
-  await answering(`${endpoint}/healthcheck`, child, 'its own output', stop);
+  const log = join(place, 'emulator.log');
+  keepLog(child, log);
+  const stop = stopping(child, () => rm(place, { recursive: true, force: true }));
+  await answering(`${endpoint}/healthcheck`, child, log, stop);
   return { endpoint, stop };
+}
+
+function keepLog(child: ChildProcess, log: string): void {
+  const file = createWriteStream(log);
+  child.stdout?.pipe(file, { end: false });
+  child.stderr?.pipe(file, { end: false });
+  child.once('close', () => file.end());
 }
 
 function stopping(child: ChildProcess, tidy: () => Promise<void>): () => Promise<void> {
@@ -131,8 +146,9 @@ async function answering(url: string, child: ChildProcess, log: string, stop: ()
     );
     if (isUp) return;
     if (child.exitCode !== null || Date.now() > until) {
+      const said = await readFile(log, 'utf8').catch(() => '');
       await stop();
-      throw new Error(`the emulator does not answer at ${url}; its log: ${log}`);
+      throw new Error(`the emulator does not answer at ${url}. The end of its log:\n${said.slice(-2_000)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -14,3 +14,6 @@ net.Server.prototype.listen = function listenOnLoopback(first, ...rest) {
   const done = rest.find((argument) => typeof argument === 'function');
   return listen.call(this, { ...tcp, host: '127.0.0.1' }, ...(done === undefined ? [] : [done]));
 };
+
+// Whoever started the emulator holds the other end of its input. When that closes, even by a kill, the emulator ends too.
+if (process.env.SLUICE_END_WITH_INPUT === '1') process.stdin.resume().once('end', () => process.exit(0));

@@ -5,6 +5,7 @@ Each hook says what it mends. A hook whose place has moved in another version wa
 
 import os
 import sys
+import threading
 
 from ministack.core import lambda_runtime
 from ministack.services import lambda_svc, s3, sqs
@@ -80,6 +81,20 @@ def shorten_memory():
         sqs._DEDUP_WINDOW_S = int(seconds)
 
 
+def end_with_starter():
+    """Whoever started the emulator holds the other end of its input. When that closes, even by a kill, the emulator ends too."""
+    if os.environ.get("SLUICE_END_WITH_INPUT") != "1":
+        return
+
+    def wait():
+        while sys.stdin.buffer.read(4096):
+            pass
+        os._exit(0)
+
+    threading.Thread(target=wait, daemon=True).start()
+
+
+end_with_starter()
 name_errors()
 shorten_memory()
 hurry_logs()
