@@ -6,6 +6,7 @@ export default defineConfig({
   entry: {
     index: 'lib/index.ts',
     'testing/index': 'lib/testing/index.ts',
+    'aws/index': 'lib/aws/index.ts',
     'cdk/index': 'lib/cdk/index.ts',
     'cli/main': 'lib/cli/main.ts',
     'cli/invocation-worker': 'lib/cli/invocation-worker.ts',

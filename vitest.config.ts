@@ -11,6 +11,7 @@ export default defineConfig(({ mode }) => ({
   resolve: {
     alias: [
       { find: /^sluice$/, replacement: here('./lib/index.ts') },
+      { find: /^sluice\/aws$/, replacement: here('./lib/aws/index.ts') },
       { find: /^sluice\/cdk$/, replacement: here('./lib/cdk/index.ts') },
       { find: /^sluice\/testing$/, replacement: here('./lib/testing/index.ts') },
     ],

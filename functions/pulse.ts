@@ -1,5 +1,6 @@
 // One pulse of the coordinator.
+
+import { pulseHandler } from 'sluice/aws';
 import * as module from 'sluice-job';
-import { pulseHandler } from '../lib/aws/handlers.ts';
 
 export const handler = pulseHandler(module);

@@ -1,13 +1,17 @@
 // One file of JavaScript for each role of a deployed job: its handler, the engine, the clients that it needs, and the user's module, which the handler
-// imports as `sluice-job`.
+// imports as `sluice-job`. It is made in two steps, because the engine and the clients may be minified as far as it goes and the user's code may not.
 //   U1  The same sources give the same bytes: names of bundles are hashes of them, and what did not change is not deployed again.
 //   U2  Names of the user's code stay: selectors are compared by their texts, and errors name classes.
 //   U3  The engine is in it once: what the user's module imports as `sluice` is what the handler works with.
+//   U4  A function's credentials are in its environment. The rest of the SDK's search for them (profiles, sign-ins, instances) is a tenth of a bundle
+//       and is left out. So are its event streams, which no request of ours has. The user's own clients keep both.
 
-import { existsSync } from 'node:fs';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { BuildOptions } from 'esbuild';
 import { ownFunction, ownModule } from '../cli/package.ts';
 import { SluiceError } from '../core/errors.ts';
 
@@ -24,36 +28,86 @@ export interface BundleRequest {
 
 /** @throws SluiceError `JOB_FILE_MISSING`, `JOB_FILE_IMPORT` when the module cannot be bundled, `PACKAGE_MISSING` without esbuild */
 export function bundleRole({ role, entry, outDir }: BundleRequest): void {
-  const root = process.cwd();
   if (entry !== undefined && !existsSync(entry))
     throw new SluiceError('JOB_FILE_MISSING', { message: `there is no file ${entry}`, next: 'fix-the-command', file: entry });
-  const own = ['sluice', 'sluice/testing', 'sluice/aws'].flatMap((name) => {
-    const url = ownModule(name);
-    return url === undefined ? [] : [[name, fileURLToPath(url)] as const];
-  });
+  const between = mkdtempSync(join(tmpdir(), 'sluice-bundle-'));
   try {
-    esbuild().buildSync({
-      entryPoints: [fileURLToPath(ownFunction(role))],
-      outfile: join(outDir, 'index.js'),
-      // Longer names first: an alias also stands for what begins with it and a slash.
-      alias: { ...Object.fromEntries(own.reverse()), ...(entry === undefined ? {} : { 'sluice-job': resolve(root, entry) }) },
-      nodePaths: [nodeModules()], // of the clients, where the user's module lies elsewhere
-      bundle: true,
-      platform: 'node',
-      target: 'node24',
-      format: 'cjs',
-      mainFields: ['module', 'main'],
-      minifyWhitespace: true,
-      legalComments: 'none',
-      charset: 'utf8',
-      logLevel: 'silent',
-      absWorkingDir: root,
-    });
+    joinUserCode({ role, entry, outDir }, buildEngine(role, between));
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const said = error instanceof Error ? error.message : String(error);
     throw new SluiceError('JOB_FILE_IMPORT', { message: `${entry ?? role} cannot be bundled: ${said}`, next: 'fix-the-job', cause: error });
+  } finally {
+    rmSync(between, { recursive: true, force: true });
   }
+}
+
+function common(): BuildOptions {
+  return {
+    absWorkingDir: process.cwd(),
+    nodePaths: [nodeModules()], // of the clients, where the user's module lies elsewhere
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    mainFields: ['module', 'main'],
+    legalComments: 'none',
+    charset: 'utf8',
+    logLevel: 'silent',
+  };
+}
+
+const credentialsText = `export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';\n`;
+const eventStreamsText = `export const eventStreamSerdeProvider = () => undefined;
+export const resolveEventStreamSerdeConfig = (input) => input;
+export class EventStreamSerde {}
+`;
+
+/** @returns the file that stands for `sluice` and for `sluice/aws`, of which it has what the role needs */
+function buildEngine(role: BundledRole, between: string): string {
+  const instead = (name: string, text: string): string => {
+    const file = join(between, name);
+    writeFileSync(file, text);
+    return file;
+  };
+  const outfile = join(between, 'engine.mjs');
+  const [engine, handlers] = [sourceOf('sluice'), sourceOf('sluice/aws')].map((file) => JSON.stringify(file));
+  esbuild().buildSync({
+    ...common(),
+    stdin: {
+      contents: `export * from ${engine}; export { ${role}Handler } from ${handlers};`,
+      resolveDir: between,
+    },
+    outfile,
+    alias: {
+      '@aws-sdk/credential-provider-node': instead('credentials.mjs', credentialsText),
+      '@smithy/core/event-streams': instead('event-streams.mjs', eventStreamsText),
+    },
+    format: 'esm',
+    minify: true,
+  });
+  return outfile;
+}
+
+function joinUserCode({ role, entry, outDir }: BundleRequest, engine: string): void {
+  esbuild().buildSync({
+    ...common(),
+    entryPoints: [fileURLToPath(ownFunction(role))],
+    outfile: join(outDir, 'index.js'),
+    // Longer names first: an alias also stands for what begins with it and a slash.
+    alias: {
+      'sluice/testing': sourceOf('sluice/testing'),
+      'sluice/aws': engine,
+      sluice: engine,
+      ...(entry === undefined ? {} : { 'sluice-job': resolve(entry) }),
+    },
+    format: 'cjs',
+    minifyWhitespace: true,
+    minifySyntax: true,
+  });
+}
+
+function sourceOf(name: string): string {
+  return fileURLToPath(ownModule(name)!);
 }
 
 type Esbuild = typeof import('esbuild');

@@ -28,9 +28,10 @@ export function packageVersion(): string {
 const modules: ReadonlyMap<string, string> = new Map([
   ['sluice', 'index'],
   ['sluice/testing', 'testing/index'],
+  ['sluice/aws', 'aws/index'],
 ]);
 
-/** The module behind a bare `sluice` or `sluice/testing`, or undefined for any other specifier. */
+/** The module behind a bare `sluice`, `sluice/testing` or `sluice/aws`, or undefined for any other specifier. */
 export function ownModule(specifier: string): string | undefined {
   const name = modules.get(specifier);
   if (name === undefined) return undefined;
@@ -38,10 +39,10 @@ export function ownModule(specifier: string): string | undefined {
   return new URL(runsFromSource ? `lib/${name}.ts` : `dist/${name}.js`, found.root).href;
 }
 
-/** The handler of a role, which is bundled with a job's module for Lambda. */
+/** The handler of a role, which is bundled with a job's module for Lambda; it is delivered as it was written. */
 export function ownFunction(role: string): URL {
   found ??= find();
-  return new URL(runsFromSource ? `functions/${role}.ts` : `dist/functions/${role}.js`, found.root);
+  return new URL(`functions/${role}.ts`, found.root);
 }
 
 /** The module of a worker process of `run --runtime invocations`. */

@@ -1,0 +1,79 @@
+// Bundles of a deployed job's functions.
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type BundledRole, bundleRole } from '../../../lib/aws/bundle.ts';
+
+const entry = fileURLToPath(new URL('../../../examples/late-flights/job.ts', import.meta.url));
+const stageBytesMax = 700 * 1_024;
+let place: string;
+
+function bundled(role: BundledRole, job: string | undefined = entry, name: string = role): string {
+  const outDir = join(place, name);
+  mkdirSync(outDir);
+  bundleRole({ role, entry: role === 'check' ? undefined : job, outDir });
+  return join(outDir, 'index.js');
+}
+
+/** What a fresh process prints that loads a bundle and runs a line with its handler. */
+function ran(file: string, line: string, variables: Readonly<Record<string, string>> = {}): string {
+  const code = `const { handler } = require(${JSON.stringify(file)}); ${line}`;
+  return execFileSync(process.execPath, ['-e', code], { encoding: 'utf8', env: { PATH: process.env.PATH, ...variables } });
+}
+
+const tellOutcome =
+  "handler({}, { getRemainingTimeInMillis: () => 9000 }).then(() => console.log('answered'), (e) => console.log(e.message));";
+
+beforeAll(() => {
+  place = mkdtempSync(join(tmpdir(), 'sluice-bundle-test-'));
+});
+afterAll(() => rmSync(place, { recursive: true, force: true }));
+
+describe('a bundle', () => {
+  it.each(['stage', 'pulse', 'query', 'check'] as const)('of %s gives a handler to whoever loads it', (role) => {
+    expect(ran(bundled(role), 'console.log(typeof handler)')).toBe('function\n');
+  });
+
+  it('of a stage is smaller than 700 KiB, and the same sources give the same bytes', () => {
+    const first = readFileSync(bundled('stage', entry, 'first'));
+    expect(first.length).toBeLessThan(stageBytesMax);
+    expect(first.equals(readFileSync(bundled('stage', entry, 'second')))).toBe(true);
+  });
+
+  it('names the variable that its function was not given, at the call and not while it is loaded', () => {
+    expect(ran(bundled('stage', entry, 'bare'), tellOutcome)).toContain(
+      'SETTING_INVALID: the variable SLUICE_JOB of this function is missing',
+    );
+  });
+
+  it('keeps the names of the user, so that no two selectors become one', () => {
+    const job = join(place, 'selectors.ts');
+    const lines = [
+      "import { defineJob } from 'sluice';",
+      'function selectorOf(fieldOfTheUser: string) { return (row: Record<string, string>) => row[fieldOfTheUser]; }',
+      'export class SinkOfTheUser {}',
+      "export default defineJob('named', () => { console.log(String(selectorOf('a')), SinkOfTheUser.name); });",
+    ];
+    writeFileSync(job, lines.join('\n'));
+    const text = readFileSync(bundled('stage', job, 'named'), 'utf8');
+    expect(text.includes('row=>row[fieldOfTheUser]')).toBe(true);
+    expect(text.includes('SinkOfTheUser=class{}')).toBe(true);
+  });
+
+  it('refuses a module that is not there', () => {
+    expect(() => bundleRole({ role: 'stage', entry: join(place, 'none.ts'), outDir: place })).toThrow(
+      expect.objectContaining({ code: 'JOB_FILE_MISSING' }),
+    );
+  });
+
+  it('tells what cannot be bundled', () => {
+    const job = join(place, 'broken.ts');
+    writeFileSync(job, "import 'there-is-no-such-package';\nexport default 1;\n");
+    expect(() => bundleRole({ role: 'stage', entry: job, outDir: place })).toThrow(
+      expect.objectContaining({ code: 'JOB_FILE_IMPORT', message: expect.stringContaining('there-is-no-such-package') as string }),
+    );
+  });
+});
