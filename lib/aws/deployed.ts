@@ -3,6 +3,7 @@
 //       but a build function may depend on what it should not.
 import { openAwsPorts } from '../adapters/aws/aws-ports.ts';
 import { type AwsClients, createClients } from '../adapters/aws/clients.ts';
+import { openTargets } from '../adapters/aws/targets/open-targets.ts';
 import { nodeByteStreams } from '../adapters/embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { defaultsOf, readSettings } from '../adapters/embedded/settings.ts';
@@ -21,7 +22,6 @@ import type { Environment } from '../invocation/unit/environment.ts';
 import type { UnitServices } from '../invocation/unit/services.ts';
 import { describe } from '../operators/describe.ts';
 import { type FunctionSettings, readFunctionSettings } from './settings.ts';
-import { boundTargets } from './targets.ts';
 
 export interface Deployed {
   readonly settings: FunctionSettings;
@@ -50,7 +50,7 @@ export function openDeployed({ job, variables }: DeployedOptions): Deployed {
   const clients = createClients();
   const { table, bucket, queues } = settings;
   const ports = openAwsPorts({ table, bucket, queues, clients, random: systemRandom });
-  const targets = boundTargets(settings.bind, clients);
+  const targets = openTargets({ bind: settings.bind, clients });
   const options = {
     ...{ plan, ports, targets, clock: systemClock, random: systemRandom, files: nodeFileSystem, streams: nodeByteStreams },
     report: say,

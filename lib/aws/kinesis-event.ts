@@ -1,13 +1,22 @@
-// An event of a Kinesis mapping: records of one shard, in order. Pure, but for the reading of records, which is the source's.
-//   K1  The position of a record is its sequence number, a decimal text of up to 129 digits, compared as a number. Numbers are not dense, so that how
+// An event of a Kinesis mapping: records of one shard, in order.
+//   K1  The place of a record is its sequence number, a decimal text of up to 129 digits, compared as a number. Numbers are not dense, so that how
 //       many records came before is the subtask's to know: an event says only where each of its records ends.
 //   K2  The answer names the lowest number that is not committed; everything from there comes again.
+//   K3  A record that cannot be read, and that the format does not pass over, ends the event: what lies before it is taken first.
+//   K4  Which subtask a shard belongs to never changes, so what is known stays known; a shard that is not known yet is looked for again.
 
+import { Buffer } from 'node:buffer';
+import type { Source, SourceOutput } from '../api/source.ts';
 import { SluiceError } from '../core/errors.ts';
+import { knownSplits } from '../invocation/coordinator/changes.ts';
+import { sourceOf, splitOwner } from '../invocation/coordinator/owners.ts';
 import type { Answer, EventRecord, Invocation } from '../invocation/invocation.ts';
+import type { InvocationPorts } from '../invocation/ports.ts';
+import { uncounted } from '../invocation/source-intake.ts';
 import type { Deployed } from './deployed.ts';
 
 export interface KinesisRecord {
+  /** Shard and sequence number. */
   readonly eventID: string;
   readonly eventSource: string;
   readonly eventSourceARN: string;
@@ -23,8 +32,8 @@ export interface KinesisAnswer {
 }
 
 export interface KinesisPart {
-  readonly invocation: Invocation;
-  /** Number of each record that the invocation has, in order. */
+  readonly invocation: Extract<Invocation, { readonly kind: 'records' }>;
+  /** Number of each record that the invocation has, in order, and of what could not be read behind them. */
   readonly numbers: readonly string[];
 }
 
@@ -33,17 +42,97 @@ export function isKinesisEvent(event: unknown): event is KinesisEvent {
   return first?.eventSource === 'aws:kinesis';
 }
 
-export async function kinesisParts(_deployed: Deployed, { Records: records }: KinesisEvent): Promise<readonly KinesisPart[]> {
-  throw new SluiceError('FEATURE_NOT_AVAILABLE', {
-    message: `records of ${records[0]?.eventSourceARN ?? 'a stream'} are not read by this version`,
-    next: 'fix-the-job',
+/** @throws SluiceError `SUBTASK_UNKNOWN` for a shard that the job has not heard of yet, `MALFORMED_RECORD` (K3) */
+export async function kinesisParts(
+  deployed: Pick<Deployed, 'ports' | 'plan' | 'settings'>,
+  { Records: records }: KinesisEvent,
+): Promise<readonly KinesisPart[]> {
+  const stage = deployed.settings.stage ?? 0;
+  const source = sourceOf(deployed.plan.stages[stage]);
+  if (source?.readRecord === undefined) {
+    throw new SluiceError('BIND_UNFIT', {
+      message: `stage ${stage} reads no stream, and was given records of ${records[0]?.eventSourceARN}`,
+      next: 'fix-the-command',
+      advice: 'the mapping belongs to another stage; deploy the stack again',
+    });
+  }
+  const parts: KinesisPart[] = [];
+  for (const [shard, own] of Map.groupBy(records, shardOf)) {
+    const ordinal = await ordinalOf(deployed.ports, stage, shard);
+    const { subtask } = splitOwner(stage, ordinal, {});
+    const { events, numbers } = readEvents(source, own);
+    if (events.length > 0)
+      parts.push({ numbers, invocation: { kind: 'records', subtask, split: ordinal, records: events, isLast: false } });
+  }
+  return parts;
+}
+
+function shardOf({ eventID }: KinesisRecord): string {
+  return eventID.slice(0, eventID.indexOf(':'));
+}
+
+const ordinals = new WeakMap<object, Map<string, number>>();
+
+async function ordinalOf(ports: Pick<InvocationPorts, 'items'>, stage: number, shard: string): Promise<number> {
+  const known = ordinals.get(ports) ?? new Map<string, number>();
+  ordinals.set(ports, known);
+  const name = `${stage} ${shard}`;
+  if (!known.has(name)) for (const [ordinal, { id }] of await knownSplits(ports, stage)) known.set(`${stage} ${id}`, ordinal);
+  const ordinal = known.get(name);
+  if (ordinal !== undefined) return ordinal;
+  throw new SluiceError('SUBTASK_UNKNOWN', {
+    message: `shard ${shard} of stage ${stage} is not known to the job yet`,
+    next: 'retry-invocation',
+    advice: 'a shard that others gave way to is known when they have been read to their ends; its records wait in the stream',
   });
+}
+
+/** Records of an event, as the source reads them. @throws what reading the first record of the stream throws */
+export function readEvents(
+  source: Pick<Source<unknown>, 'readRecord'>,
+  records: readonly KinesisRecord[],
+): { readonly events: readonly EventRecord[]; readonly numbers: readonly string[] } {
+  const events: EventRecord[] = [];
+  const numbers: string[] = [];
+  let aside: { readonly side: string; readonly value: unknown; readonly number: string }[] = [];
+  const give = (after: EventRecord['after']): void => {
+    for (const { side, value, number } of aside) {
+      events.push({ value, after, side });
+      numbers.push(number);
+    }
+    aside = [];
+  };
+  for (const { kinesis } of records) {
+    const number = kinesis.sequenceNumber;
+    const out: SourceOutput<unknown> = {
+      values: [],
+      count: 0,
+      side: ({ id: side }, value) => aside.push({ side, value, number }),
+    };
+    try {
+      source.readRecord?.(Buffer.from(kinesis.data, 'base64'), out);
+    } catch (error) {
+      if (events.length === 0) throw error;
+      numbers.push(number);
+      return { events, numbers };
+    }
+    for (let sub = 0; sub < out.count; sub++) {
+      const after = { index: uncounted, at: { sequence: number, sub } };
+      give(after);
+      events.push({ value: out.values[sub], after });
+      numbers.push(number);
+    }
+  }
+  const last = aside.at(-1);
+  if (last !== undefined) give({ index: uncounted, at: { sequence: last.number, sub: 0 } });
+  return { events, numbers };
 }
 
 /** Pure. */
 export function kinesisAnswerOf(answered: readonly { readonly part: KinesisPart; readonly answer: Answer | undefined }[]): KinesisAnswer {
   const open = answered.flatMap(({ part, answer }) => {
-    const from = answer === undefined || answer.kind === 'refused' ? 0 : answer.kind === 'done' ? part.numbers.length : answer.count;
+    const { records } = part.invocation;
+    const from = answer === undefined || answer.kind === 'refused' ? 0 : answer.kind === 'done' ? records.length : answer.count;
     const number = part.numbers[from];
     return number === undefined ? [] : [number];
   });
@@ -53,5 +142,3 @@ export function kinesisAnswerOf(answered: readonly { readonly part: KinesisPart;
   );
   return { batchItemFailures: lowest === undefined ? [] : [{ itemIdentifier: lowest }] };
 }
-
-export type { EventRecord };

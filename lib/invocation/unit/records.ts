@@ -231,6 +231,7 @@ export function intakeOptions(warm: WarmSubtask, head: EntryHead): ConstructorPa
     uid: operator.uid,
     watermarks,
     isEager: source.isEager,
+    comparePlaces: source.comparePlaces,
     origins: operator.carriesOrigins === true ? sourceOrigin(operator.uid, source, warm.ring.generation) : undefined,
   };
 }
