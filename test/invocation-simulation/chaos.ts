@@ -3,9 +3,9 @@
 //   C2  What a process had asked for before it died or froze may still happen: at once, later, or never.
 //   C3  After `quiet` nothing goes wrong any more; what was frozen goes on within a bounded time.
 
-import { SluiceError } from '../../lib/index.ts';
 import type { BentCall, Call, Faults, SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
 import type { Counts } from './counts.ts';
+import { serviceError } from './service-errors.ts';
 
 /** Faults that one call can meet. */
 export const callFaults = [
@@ -122,7 +122,7 @@ export class Chaos implements Faults {
     const { process } = call;
     switch (fault) {
       case 'throttled':
-        return { kind: 'fails', error: refusal('STORE_THROTTLED', call) };
+        return { kind: 'fails', error: serviceError(call, 'nothing') };
       case 'reply lost':
         return { kind: 'reply-lost', error: this.#uncertain(call) };
       case 'late effect':
@@ -181,12 +181,8 @@ export class Chaos implements Faults {
   }
 
   #uncertain(call: Call): Error {
-    return this.#random.chance(0.5) ? refusal('STORE_UNCERTAIN', call) : new Error(`no answer from ${call.method}`);
+    return this.#random.chance(0.5) ? serviceError(call, 'unknown') : new Error(`no answer from ${call.method}`);
   }
-}
-
-function refusal(code: 'STORE_THROTTLED' | 'STORE_UNCERTAIN', call: Call): SluiceError {
-  return new SluiceError(code, { message: `${call.method} ${call.place}`, next: 'try-again' });
 }
 
 function outcomeOf(call: Call): { readonly value: unknown } | { readonly error: unknown } {

@@ -4,10 +4,10 @@
 //       and others have written.
 //   W3  A request that only reads does nothing that could come late or survive its process: kinds that differ in that alone are not told apart.
 
-import { SluiceError } from '../../lib/index.ts';
 import { type BentCall, type Call, type FakeService, type SimulatedProcess, seededRandom, type World } from '../../lib/testing/index.ts';
 import { Chaos, callFaults, type Rates } from './chaos.ts';
 import type { Counts } from './counts.ts';
+import { serviceError } from './service-errors.ts';
 
 export const sweepFaults = [
   'throttle', // nothing happens, and the caller is told so
@@ -119,9 +119,9 @@ export class SingleFault extends Chaos {
     const { process } = call;
     switch (fault) {
       case 'throttle':
-        return { kind: 'fails', error: refusal('STORE_THROTTLED', call) };
+        return { kind: 'fails', error: serviceError(call, 'nothing') };
       case 'lost':
-        return { kind: 'reply-lost', error: refusal('STORE_UNCERTAIN', call) };
+        return { kind: 'reply-lost', error: serviceError(call, 'unknown') };
       case 'late':
         this.#later(world, 0, () => this.#happensLate(call, world));
         return { kind: 'fails', error: new Error(`no answer from ${call.method}`) };
@@ -179,10 +179,6 @@ export class SingleFault extends Chaos {
     };
     world.alarm(afterMs, () => look(this.#entries));
   }
-}
-
-function refusal(code: 'STORE_THROTTLED' | 'STORE_UNCERTAIN', call: Call): SluiceError {
-  return new SluiceError(code, { message: `${call.method} ${call.place}`, next: 'try-again' });
 }
 
 function outcomeOf(call: Call): { readonly value: unknown } | { readonly error: unknown } {
