@@ -2,15 +2,15 @@
 
 import { Buffer } from 'node:buffer';
 import { checkOptions } from '../../api/option-checks.ts';
-import type { Source, SourceOutput } from '../../api/source.ts';
+import type { Source } from '../../api/source.ts';
 import { type Duration, parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 
-import { ByteWindow } from '../formats/byte-window.ts';
 import type { Format } from '../formats/format.ts';
 import { checkFormat } from '../formats/format-checks.ts';
-import { ndjson } from '../formats/ndjson.ts';
+import { json } from '../formats/json.ts';
 import { boundFile } from './bound-file.ts';
+import { readMessage } from './message-records.ts';
 
 export interface SqsOptions<T> {
   /** `true`: a FIFO queue, whose groups stay in order. Default false. */
@@ -38,8 +38,8 @@ const retentionMsMax = 14 * 24 * 60 * 60 * 1_000; // a queue keeps nothing longe
  */
 export function sqs<T = unknown>(name: string, o: SqsOptions<T> = {}): Source<T> {
   checkOptions('sqs()', o, ['fifo', 'format', 'lanes', 'retention']);
-  const { fifo = false, format, lanes = lanesDefault } = o;
-  if (format !== undefined) checkFormat('sqs()', format);
+  const { fifo = false, format = json<T>(), lanes = lanesDefault } = o;
+  checkFormat('sqs()', format);
   if (typeof fifo !== 'boolean') throw invalid('fifo is true or false', fifo);
   if (!Number.isInteger(lanes) || lanes < 1 || lanes > lanesMax) throw invalid(`lanes is a whole number from 1 to ${lanesMax}`, lanes);
   const retentionMs = parseDuration(o.retention ?? retentionDefault, { name: 'sqs(): retention' });
@@ -50,8 +50,14 @@ export function sqs<T = unknown>(name: string, o: SqsOptions<T> = {}): Source<T>
     isBounded: false,
     isEager: true,
     binding: { name, kinds: ['sqs'] },
-    queue: { order: fifo ? 'fifo' : 'standard', lanes, retentionMs, read: readerOf<T>(name, format) },
-    fromFile: (path) => boundFile(name, path, format ?? ndjson<T>()),
+    queue: {
+      order: fifo ? 'fifo' : 'standard',
+      lanes,
+      retentionMs,
+      read: (body, out) =>
+        readMessage(format, Buffer.from(String(body), 'utf8'), { place: `a message of '${name}'`, countSkipped: () => undefined }, out),
+    },
+    fromFile: (path) => boundFile(name, path, format),
     enumerate: () => Promise.resolve(Array.from({ length: lanes }, (_, lane) => ({ id: `lane-${lane}` }))),
     open: () => {
       throw new SluiceError('FEATURE_NOT_AVAILABLE', {
@@ -61,38 +67,6 @@ export function sqs<T = unknown>(name: string, o: SqsOptions<T> = {}): Source<T>
     },
   };
 }
-
-function readerOf<T>(name: string, format: Format<T> | undefined): (body: unknown, out: SourceOutput<T>) => void {
-  return (body, out) => {
-    const text = String(body);
-    if (format !== undefined) readAll(name, format, text, out);
-    else out.values[out.count++] = parsed(name, text) as T;
-  };
-}
-
-function parsed(name: string, text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new SluiceError('MALFORMED_RECORD', {
-      message: `a message of '${name}' is not JSON: ${(cause as Error).message}`,
-      next: 'dead-letter-record',
-      cause,
-    });
-  }
-}
-
-/** A message is a small file of its own. */
-function readAll<T>(name: string, format: Format<T>, text: string, out: SourceOutput<T>): void {
-  const decoder = format.createDecoder({ file: name, linesFrom: 0, countSkipped: () => undefined }, undefined);
-  const window = new ByteWindow({ offset: 0, line: 1, limit: Number.POSITIVE_INFINITY });
-  window.append(Buffer.from(text, 'utf8'));
-  window.isLast = true;
-  do decoder.decode(window, out, recordsMax);
-  while (window.status === 'more');
-}
-
-const recordsMax = 10_000; // in one turn; a message of 1 MiB has hardly more
 
 function invalid(rule: string, value: unknown): SluiceError {
   return new SluiceError('OPTION_INVALID', { message: `sqs(): ${rule}`, next: 'fix-the-job', value });

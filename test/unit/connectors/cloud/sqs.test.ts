@@ -16,7 +16,7 @@ describe('a queue as a source', () => {
   });
 
   test('a message that cannot be read is the message’s fault', () => {
-    expect(() => read('not json')).toThrow(/^a message of 'orders' is not JSON: /);
+    expect(() => read('not json')).toThrow(/a message of 'orders'/);
     expect(() => read('{', { format: ndjson() })).toThrow();
   });
 
