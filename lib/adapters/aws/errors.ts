@@ -3,7 +3,7 @@
 //       5xx and broken connection, is `unknown`.
 //   M2  `condition`: the service looked and said no. What it found is read from the error by whoever asked.
 //   M3  Wrong requests, missing permissions and missing resources are never asked again: the text names what to change.
-// Sources: the API references of DynamoDB, S3, SQS and Lambda, and the retry classes of the SDK for JavaScript v3.
+// Sources: the API references of DynamoDB, S3, SQS, Kinesis and Lambda, and the retry classes of the SDK for JavaScript v3.
 
 import { isSluiceError, SluiceError } from '../../core/errors.ts';
 
@@ -33,6 +33,7 @@ export const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['KMSThrottlingException', 'nothing'],
   ['KMS.ThrottlingException', 'nothing'],
   ['KmsThrottled', 'nothing'],
+  ['EC2ThrottledException', 'nothing'],
   ['OverLimit', 'nothing'],
   ['SlowDown', 'nothing'],
   ['TransactionConflictException', 'nothing'],
@@ -69,6 +70,12 @@ export const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['InvalidRequest', 'invalid'],
   ['InvalidArgument', 'invalid'],
   ['EntityTooLarge', 'invalid'],
+  ['EntityTooSmall', 'invalid'],
+  ['InvalidPart', 'invalid'],
+  ['InvalidPartOrder', 'invalid'],
+  ['InvalidArgumentException', 'invalid'],
+  ['InvalidRequestContentException', 'invalid'],
+  ['RequestTooLargeException', 'invalid'],
   ['KeyTooLongError', 'invalid'],
   // The user's to mend
   ['AccessDenied', 'forbidden'],
@@ -82,6 +89,10 @@ export const meanings: ReadonlyMap<string, Meaning> = new Map<string, Meaning>([
   ['ExpiredToken', 'forbidden'],
   ['CredentialsProviderError', 'forbidden'], // the client found none, so that nothing was asked
   ['KMSAccessDeniedException', 'forbidden'],
+  ['KMSDisabledException', 'forbidden'],
+  ['KMSInvalidStateException', 'forbidden'],
+  ['KMSNotFoundException', 'forbidden'],
+  ['KMSOptInRequired', 'forbidden'],
   ['KmsAccessDenied', 'forbidden'],
   ['KmsDisabled', 'forbidden'],
   ['KmsInvalidState', 'forbidden'],

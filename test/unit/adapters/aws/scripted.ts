@@ -53,6 +53,7 @@ export function xmlError(status: number, code: string, message = `${code} was sa
 
 export interface ScriptedPorts {
   readonly ports: InvocationPorts;
+  readonly clients: AwsClients;
   readonly asked: readonly Asked[];
 }
 
@@ -76,7 +77,7 @@ export function scripted(...answers: readonly Answer[]): ScriptedPorts {
     requestHandler: requestHandler as never,
   };
   const clients: AwsClients = { dynamodb: new DynamoDBClient(settings), s3: new S3Client(settings), sqs: new SQSClient(settings) };
-  return { ports: portsOf(clients), asked };
+  return { ports: portsOf(clients), clients, asked };
 }
 
 function textOf(body: string | Uint8Array = '{}'): string {
