@@ -2,7 +2,7 @@
 //   J1  Lists keep their order: it means something in most of them.
 //   J2  A status or trigger is written as a number; the lists below only ever grow at their end.
 //   J3  What was added to format 1 lies behind everything else, and is left out where there is none of it. Ranges: one for each owner that has one,
-//       wherever it is named, since an owner has the same for ever.
+//       wherever it is named, since an owner has the same for ever. Places come behind the ranges, which then may be none.
 
 import type { SplitRange } from '../api/source.ts';
 import { ValueReader, ValueWriter } from '../core/value-codec.ts';
@@ -71,6 +71,7 @@ export function encodeJobItem(item: JobItem): Uint8Array {
   });
   writeList(w, item.rings, (ring) => w.writeString(ring));
   writeRanges(w, names, item);
+  writePlaces(w, item);
   return w.take();
 }
 
@@ -102,8 +103,30 @@ export function decodeJobItem(bytes: Uint8Array): JobItem {
     rings: readList(r, () => r.readString()),
   };
   const ranges = r.remaining === 0 ? undefined : readRanges(r, names);
+  const places = r.remaining === 0 ? undefined : readPlaces(r);
   r.expectEnd();
-  return ranges === undefined ? item : withRanges(item, ranges);
+  if (ranges?.size === 0 && places === undefined) throw r.damaged('nothing is never written as an addition');
+  const ranged = ranges === undefined ? item : withRanges(item, ranges);
+  return places === undefined ? ranged : { ...ranged, places };
+}
+
+function hasPlaces({ places }: JobItem): boolean {
+  return places !== undefined && places.length > 0;
+}
+
+/** Behind the ranges, which are written for their sake even when there are none. */
+function writePlaces(w: ValueWriter, item: JobItem): void {
+  if (!hasPlaces(item)) return;
+  writeList(w, item.places!, ([split, at]) => {
+    w.writeString(split);
+    w.writeValue(at);
+  });
+}
+
+function readPlaces(r: ValueReader): NonNullable<JobItem['places']> {
+  const places = readList(r, () => [r.readString(), r.readValue()] as const);
+  if (places.length === 0) throw r.damaged('an empty list of places is never written');
+  return places;
 }
 
 type Ranges = ReadonlyMap<string, SplitRange>;
@@ -111,7 +134,7 @@ type Ranges = ReadonlyMap<string, SplitRange>;
 function writeRanges(w: ValueWriter, names: NameWriter, item: JobItem): void {
   const lists = [item.owners, ...item.completed.map(({ owners }) => owners), item.restoring?.owners ?? [], item.moving?.children ?? []];
   const ranges = new Map(lists.flat().flatMap(({ subtask, range }) => (range === undefined ? [] : [[subtask, range] as const])));
-  if (ranges.size === 0) return;
+  if (ranges.size === 0 && !hasPlaces(item)) return;
   writeList(w, [...ranges], ([subtask, { from, to }]) => {
     names.write(subtask);
     w.writeVarint(from);
@@ -121,7 +144,6 @@ function writeRanges(w: ValueWriter, names: NameWriter, item: JobItem): void {
 
 function readRanges(r: ValueReader, names: NameReader): Ranges {
   const ranges = readList(r, () => [names.read(), { from: r.readVarint(), to: r.readVarint() }] as const);
-  if (ranges.length === 0) throw r.damaged('an empty list of ranges is never written');
   return new Map(ranges);
 }
 

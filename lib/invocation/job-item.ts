@@ -87,6 +87,8 @@ export interface JobItem {
   readonly moving: Moving | undefined;
   /** How far a subtask's splits had been read when its ring was sealed, over all generations: `<subtask>/<ordinal>` → index. */
   readonly until: readonly (readonly [split: string, index: number])[];
+  /** The same by place, for sources whose events do not count their records: what lies behind it was not read. Absent: none. */
+  readonly places?: readonly (readonly [split: string, at: unknown])[] | undefined;
   /** Every ring that exists or is about to: `<generation>/<subtask>`. */
   readonly rings: readonly string[];
 }

@@ -53,8 +53,8 @@ export const ownerMutations: readonly Mutation[] = [
     'R end',
     'parents are sealed when they have read to their ends',
     'invocation/coordinator/changes.ts',
-    '    if (head === undefined || !head.splits.every(({ position }) => (position?.index ?? 0) >= end.index)) return false;',
-    '    if (head === undefined) return false;',
+    '      if (isOver !== true) return false;',
+    '',
   ),
   one(
     'R flush',

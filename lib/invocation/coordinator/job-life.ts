@@ -18,7 +18,7 @@ import { abortAll, handlesOf } from './notify.ts';
 import { openRing } from './opening.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { changeJob, changeOf, newestCompletedOf } from './read-job.ts';
-import { withSealed } from './restore.ts';
+import { withSealed, withSealedPlaces } from './restore.ts';
 import { sealRing } from './seal.ts';
 
 /** What becomes of a job that is asked to. `undefined`: it does nothing, being there already. */
@@ -99,7 +99,9 @@ export async function stop(run: PulseRun): Promise<void> {
     }
   }
   // The rings of a cancelled job may go before somebody restores it; how far they had read must not go with them.
-  const ended = withEnd({ ...run.item, until: withSealed(run.item.until, seals) }, end, run.settings);
+  const until = withSealed(run.item.until, seals);
+  const places = withSealedPlaces(run.item.places, seals, run.options.plan);
+  const ended = withEnd({ ...run.item, until, places }, end, run.settings);
   if (!(await run.changeUnderSame(ended))) return;
   run.hasEnded = true;
   run.tell({ kind: 'ended', status: run.item.status });

@@ -11,6 +11,7 @@
 //   M6  What a parent had read is kept, so that a later restore knows how far to replay it.
 
 import { isSluiceError } from '../../core/errors.ts';
+import type { Plan } from '../../graph/plan.ts';
 import type { Entry } from '../entry.ts';
 import { packEntry, unpackEntry } from '../entry-codec.ts';
 import type { JobItem, Moving } from '../job-item.ts';
@@ -24,7 +25,7 @@ import { ask } from './inject.ts';
 import { acknowledgeBySeal, moveSeal } from './move-seal.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { changeOf, moveName } from './read-job.ts';
-import { withSealed } from './restore.ts';
+import { withSealed, withSealedPlaces } from './restore.ts';
 import { createRing, listedRings, payloadName } from './ring-creation.ts';
 import { isMoveSeal } from './seal.ts';
 import { type SealedParent, sealedParent } from './sealed-parent.ts';
@@ -62,7 +63,7 @@ async function carryOut(run: PulseRun, moving: Moving): Promise<boolean> {
   }
   if (!(await createChildren(run, moving, parents))) return false;
   const heads = parents.map(({ seal }) => seal.head);
-  await run.change((item) => withMoved(item, moving, heads));
+  await run.change((item) => withMoved(item, moving, heads, run.options.plan));
   run.hasEnded = true;
   return run.item.moving === undefined;
 }
@@ -89,7 +90,7 @@ export function withMoving(item: JobItem, { generation, parents, children }: Due
 }
 
 /** Pure: the item with the children as owners, or the same one when this change was cancelled. */
-export function withMoved(item: JobItem, moving: Moving, seals: readonly Entry['head'][]): JobItem {
+export function withMoved(item: JobItem, moving: Moving, seals: readonly Entry['head'][], plan: Plan): JobItem {
   if (item.status !== 'running' || item.restoring !== undefined) return item;
   if (item.moving === undefined || moveName(item.moving) !== moveName(moving)) return item;
   return {
@@ -97,6 +98,7 @@ export function withMoved(item: JobItem, moving: Moving, seals: readonly Entry['
     moving: undefined,
     owners: [...item.owners.filter(({ subtask }) => !moving.parents.includes(subtask)), ...moving.children],
     until: withSealed(item.until, seals),
+    places: withSealedPlaces(item.places, seals, plan),
   };
 }
 

@@ -13,6 +13,7 @@
 //   T5  Numbers go on: the new rings begin in an epoch above every checkpoint that was ever begun.
 
 import { SluiceError } from '../../core/errors.ts';
+import type { Plan } from '../../graph/plan.ts';
 import type { EntryHead, PendingTransaction } from '../entry.ts';
 import { decodeHead } from '../entry-codec.ts';
 import type { CompletedCheckpoint, JobItem, Restoring } from '../job-item.ts';
@@ -20,6 +21,7 @@ import type { InvocationPorts } from '../ports.ts';
 import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
 import { abortAll, commitAll, handlesOf } from './notify.ts';
+import { sourceOf } from './owners.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { changeJob, changeOf, freshGeneration, newestCompletedOf, readExistingJob } from './read-job.ts';
 import { restoredEntry, splitName } from './restored-entry.ts';
@@ -79,11 +81,12 @@ export async function continueRestore(run: PulseRun): Promise<void> {
   const completed = run.item.completed.find((c) => c.checkpoint === restoring.checkpoint);
   if (completed === undefined) throw notListed(restoring);
   const until = withSealed(run.item.until, seals);
+  const places = withSealedPlaces(run.item.places, seals, run.options.plan);
   const newest = newestCompletedOf(run.item);
   await settle(run, completed, seals);
   // Another restore, or none, by now: the next pulse reads the item again.
   if (!(await createRings(run, { completed, restoring, until, seals }))) return;
-  await run.change((item) => withRestored(item, restoring, until));
+  await run.change((item) => withRestored(item, restoring, until, places));
   run.hasEnded = true;
   if (run.item.generation !== restoring.generation) return;
   run.tell({ kind: 'restored', checkpoint: restoring.checkpoint, generation: restoring.generation });
@@ -157,8 +160,23 @@ export function withSealed(until: JobItem['until'], seals: readonly EntryHead[])
   return [...furthest];
 }
 
+/** Pure: `until` by place, of sources that have to be asked which place is the further one. */
+export function withSealedPlaces(places: JobItem['places'], seals: readonly EntryHead[], plan: Plan): JobItem['places'] {
+  const furthest = new Map(places);
+  for (const { subtask, splits } of seals) {
+    const comparePlaces = sourceOf(plan.stages[Number.parseInt(subtask, 10)])?.comparePlaces;
+    if (comparePlaces === undefined) continue;
+    for (const { ordinal, position } of splits) {
+      const split = splitName(subtask, ordinal);
+      if (position === undefined || (furthest.has(split) && comparePlaces(position.at, furthest.get(split)) <= 0)) continue;
+      furthest.set(split, position.at);
+    }
+  }
+  return furthest.size === 0 ? undefined : [...furthest];
+}
+
 /** Pure: the item in its new generation, or the same one when this restore is over. */
-export function withRestored(item: JobItem, restoring: Restoring, until: JobItem['until']): JobItem {
+export function withRestored(item: JobItem, restoring: Restoring, until: JobItem['until'], places: JobItem['places']): JobItem {
   const { checkpoint, generation, owners } = restoring;
   if (item.restoring?.generation !== generation) return item;
   return {
@@ -171,6 +189,7 @@ export function withRestored(item: JobItem, restoring: Restoring, until: JobItem
     failuresInARow: 0,
     owners,
     until,
+    places,
   };
 }
 

@@ -39,6 +39,7 @@ const readers: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {
   metadata: decodeHandles,
   'job-item': decodeJobItem,
   'job-item-ranges': decodeJobItem,
+  'job-item-places': decodeJobItem,
 };
 const read = async (name: string, bytes: Uint8Array): Promise<unknown> => await readers[name]!(bytes);
 
@@ -62,6 +63,7 @@ describe('what format 1 holds is read as it was written', () => {
     ['metadata', stored.handles],
     ['job-item', stored.jobItem],
     ['job-item-ranges', stored.rangedJobItem],
+    ['job-item-places', stored.placedJobItem],
   ])('%s', async (name, value) => {
     expect(await read(name, frozen(name))).toEqual(value);
   });

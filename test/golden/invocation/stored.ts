@@ -256,6 +256,12 @@ export const rangedJobItem: JobItem = {
   },
 };
 
+/** Also since then: places up to which sealed splits were read. */
+export const placedJobItem: JobItem = {
+  ...jobItem,
+  places: [['0-s3/3', { sequence: '49590338271490256608559692538361571095921575989136588898', sub: 2 }], ['0-s4/4', '7']], // biome-ignore format: pairs
+};
+
 /** Also since then: who several senders are followed by. */
 export const jointMessage: ChannelMessage = {
   generation: 2,
@@ -286,5 +292,6 @@ export function written(): Readonly<Record<string, Uint8Array>> {
     metadata: encodeHandles(handles),
     'job-item': encodeJobItem(jobItem),
     'job-item-ranges': encodeJobItem(rangedJobItem),
+    'job-item-places': encodeJobItem(placedJobItem),
   };
 }

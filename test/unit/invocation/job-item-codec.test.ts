@@ -57,6 +57,23 @@ describe('ranges of owners', () => {
   });
 });
 
+describe('places', () => {
+  const places = [['0-s3/3', '12'], ['0-s4/4', { sequence: 7n, sub: 0 }]] as const; // biome-ignore format: pairs
+
+  test('come back, with ranges of owners and without', () => {
+    const ranged = { subtask: '0-s3', stage: 0, index: 3, splits: [3], range: { from: 0, to: 9 } };
+    for (const owners of [[], [ranged]]) {
+      const item: JobItem = { ...fresh, owners, places };
+      expect(decodeJobItem(encodeJobItem(item))).toEqual(item);
+    }
+  });
+
+  test('cost nothing where there are none, and an addition of nothing is damaged', () => {
+    expect(encodeJobItem({ ...fresh, places: [] })).toEqual(encodeJobItem(fresh));
+    expect(() => decodeJobItem(Uint8Array.from([...encodeJobItem(fresh), 0]))).toThrow(/nothing is never written/);
+  });
+});
+
 test('an owner costs its name once, however many lists it is in', () => {
   const owners = Array.from({ length: 128 }, (_, i) => ({ subtask: `12-${i}`, stage: 12, index: i, splits: [] }));
   const completed = Array.from({ length: 3 }, (_, i) => ({ ...jobItem.completed[0]!, checkpoint: i, owners }));

@@ -8,11 +8,12 @@ import { withRequest } from '../../../../lib/invocation/coordinator/job-life.ts'
 import { withConfirmed } from '../../../../lib/invocation/coordinator/notify.ts';
 import { isPending } from '../../../../lib/invocation/coordinator/pulse.ts';
 import { changeOf } from '../../../../lib/invocation/coordinator/read-job.ts';
-import { withRestored, withRestoreMark, withSealed } from '../../../../lib/invocation/coordinator/restore.ts';
+import { withRestored, withRestoreMark, withSealed, withSealedPlaces } from '../../../../lib/invocation/coordinator/restore.ts';
 import { concatenated } from '../../../../lib/invocation/coordinator/restored-entry.ts';
 import { ringOf } from '../../../../lib/invocation/coordinator/ring-creation.ts';
 import type { CompletedCheckpoint, JobItem, OpenCheckpoint } from '../../../../lib/invocation/job-item.ts';
 import { headOf } from '../support/entries.ts';
+import { twoStages } from './support/scripted-job.ts';
 
 const owner = { subtask: '0-0', stage: 0, index: 0, splits: [0] };
 
@@ -153,7 +154,7 @@ describe('restore', () => {
   });
   test('raising keeps numbers and forgets what was completed above', () => {
     const marked = { ...item, restoring: { ...restoring, checkpoint: 3 } };
-    const now = withRestored(marked, marked.restoring, [['0-0/0', 9]]);
+    const now = withRestored(marked, marked.restoring, [['0-0/0', 9]], undefined);
     expect(now).toMatchObject({
       generation: 2,
       restoring: undefined,
@@ -163,11 +164,22 @@ describe('restore', () => {
       until: [['0-0/0', 9]],
     });
   });
-  test('is not raised twice', () => expect(withRestored(item, restoring, [])).toBe(item));
+  test('is not raised twice', () => expect(withRestored(item, restoring, [], undefined)).toBe(item));
   test('how far a split had been read only grows, and what nobody owns any more is kept', () => {
     const split = { ordinal: 0, split: { id: 'a' }, hasEnded: false, largest: 0, malformed: 0 };
     const seals = [headOf({ splits: [{ ...split, position: { index: 5, at: 5 }, replayUntil: 8 }] })];
     expect(withSealed([['0-0/0', 3], ['0-s9/9', 2]], seals)).toEqual([['0-0/0', 8], ['0-s9/9', 2]]); // biome-ignore format: pairs
+  });
+  test('of sources that do not count, the furthest place is kept as well', () => {
+    const split = { ordinal: 0, split: { id: 'a' }, hasEnded: false, largest: 0, malformed: 0, replayUntil: 0 };
+    const seal = (at: number) => [headOf({ splits: [{ ...split, position: { index: 5, at } }] })];
+    const plan = twoStages();
+    expect(withSealedPlaces(undefined, seal(50), plan)).toBeUndefined();
+    const [head] = plan.stages[0]!.operators;
+    Object.assign((head!.node.operator as { readonly source: object }).source, { comparePlaces: (a: number, b: number) => a - b });
+    expect(withSealedPlaces(undefined, seal(50), plan)).toEqual([['0-0/0', 50]]);
+    expect(withSealedPlaces([['0-0/0', 60], ['0-s9/9', 2]], seal(50), plan)).toEqual([['0-0/0', 60], ['0-s9/9', 2]]); // biome-ignore format: pairs
+    expect(withSealedPlaces([['0-0/0', 40]], seal(50), plan)).toEqual([['0-0/0', 50]]);
   });
   test('of several writes to one address the last one is taken along, and every timer', () => {
     const address = { operator: 'o', state: 's', key: 'k', sub: '' };

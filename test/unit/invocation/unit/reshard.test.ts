@@ -11,6 +11,8 @@ import {
   WatermarkStrategy,
 } from '../../../../lib/index.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
+import type { Answer } from '../../../../lib/invocation/invocation.ts';
+import { uncounted } from '../../../../lib/invocation/source-intake.ts';
 import { createServices } from '../../../../lib/invocation/unit/create-environment.ts';
 import { type ListedLetter, listLetters } from '../../../../lib/invocation/unit/look.ts';
 import { decodeItem, isTombstone } from '../../../../lib/invocation/versions.ts';
@@ -339,5 +341,55 @@ describe('a stream whose shards split and merge', () => {
     expect(await letters()).toEqual([]);
     await world.finish();
     expect([...out.rows].sort()).toEqual(keys.flatMap((k) => [`${k} 1 2`, `${k} 5 2`]).sort());
+  });
+
+  test('C41: events that do not count their records are answered by places: of who has given way what was read, and nothing behind it', async () => {
+    const shards = new Shards<Event>(({ k }) => k, 1);
+    const out = collect<string>();
+    const source = { ...shards.source(), comparePlaces: (a: unknown, b: unknown) => Number(a) - Number(b) };
+    const job = defineJob('places', (env: Env) => {
+      env.enableCheckpointing('2 s', { numRetained: 3 });
+      env
+        .fromSource(source, { uid: 'in', partitionedBy: ({ k }) => k })
+        .map(({ k, n }) => `${k} ${n}`)
+        .sinkTo(out, { uid: 'out' });
+    });
+    const world = new ReshardWorld(shards, { job, environments: 2, ringSlots: 8 });
+    const invoke = world.invoke.bind(world);
+    world.invoke = (i) =>
+      i.kind !== 'records'
+        ? invoke(i)
+        : invoke({ ...i, records: i.records.map((record) => ({ ...record, after: { index: uncounted, at: record.after.at } })) });
+    const give = (subtask: string, split: number, ...places: readonly number[]): Promise<Answer> =>
+      world.invoke({
+        kind: 'records',
+        subtask,
+        split,
+        records: places.map((at) => ({ value: { k: 'k0', n: at }, after: { index: at, at } })),
+        isLast: false,
+      });
+    await world.create();
+    shards.put(...records(1, 2));
+    await world.settle(6);
+    const before = (await world.item()).completed.at(-1)!.checkpoint;
+    shards.put(...records(3, 3));
+    await world.feed();
+    const [low, high] = shards.split(shards.all[0]!);
+    shards.put(...records(4, 4));
+    await world.settle(2);
+    const parentEnd = shards.all[0]!.records.length;
+    expect(await give('0-s0', 0, parentEnd)).toEqual({ kind: 'done' });
+    const read = [low!.records.length, high!.records.length];
+    await startRestore(world.ports, before);
+    await world.pulse();
+    expect(await subtasks(world)).toContain('0-s0');
+    for (const [at, subtask] of ['0-s1', '0-s2'].entries()) {
+      if (read[at] === 0) continue;
+      expect(await give(subtask, at + 1, read[at]!)).toEqual({ kind: 'done' });
+      expect(await give(subtask, at + 1, read[at]! + 1)).toEqual({ kind: 'refused', why: 'not-an-owner' });
+    }
+    shards.put(...records(5, 6));
+    await world.finish();
+    expect([...new Set(out.rows)].sort()).toEqual(keys.flatMap((k) => [1, 2, 3, 4, 5, 6].map((n) => `${k} ${n}`)).sort());
   });
 });
