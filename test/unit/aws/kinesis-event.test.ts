@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import type { SplitPosition } from '../../../lib/api/source.ts';
+import { type KinesisPart, type KinesisRecord, kinesisAnswerOf, readEvents } from '../../../lib/aws/kinesis-event.ts';
+import { compareStreamPlaces } from '../../../lib/connectors/cloud/stream-places.ts';
+import { kinesis, ndjson } from '../../../lib/index.ts';
+import { countedRecords, uncounted } from '../../../lib/invocation/source-intake.ts';
+
+const record = (sequenceNumber: string, data: string): KinesisRecord => ({
+  eventID: `shardId-000000000000:${sequenceNumber}`,
+  eventSource: 'aws:kinesis',
+  eventSourceARN: 'arn:aws:kinesis:us-east-1:000000000000:stream/clicks',
+  kinesis: { sequenceNumber, partitionKey: 'a', data: Buffer.from(data).toString('base64') },
+});
+
+const partOf = (...records: readonly KinesisRecord[]): KinesisPart => {
+  const { events, numbers } = readEvents(kinesis('clicks', { format: ndjson() }), records);
+  return { numbers, invocation: { kind: 'records', subtask: '0-s0', split: 0, records: events, isLast: false } };
+};
+
+test('a record of the stream becomes records, each with its place', () => {
+  const { invocation, numbers } = partOf(record('7', '1\n2'), record('90', '3'));
+  expect(invocation.records).toEqual([
+    { value: 1, after: { index: uncounted, at: { sequence: '7', sub: 0 } } },
+    { value: 2, after: { index: uncounted, at: { sequence: '7', sub: 1 } } },
+    { value: 3, after: { index: uncounted, at: { sequence: '90', sub: 0 } } },
+  ]);
+  expect(numbers).toEqual(['7', '7', '90']);
+});
+
+test('an answer names the lowest number that is not committed, as a whole number', () => {
+  const part = partOf(record('9', '1'), record('10', '2'), record('100', '3'));
+  const failures = (answer: Parameters<typeof kinesisAnswerOf>[0][number]['answer']) =>
+    kinesisAnswerOf([{ part, answer }]).batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+  expect(failures({ kind: 'done' })).toEqual([]);
+  expect(failures({ kind: 'partial', count: 1, why: 'out-of-time' })).toEqual(['10']);
+  expect(failures({ kind: 'partial', count: 2, why: 'out-of-time' })).toEqual(['100']);
+  expect(failures({ kind: 'refused', why: 'contended' })).toEqual(['9']);
+  expect(failures(undefined)).toEqual(['9']);
+});
+
+test('what lies before a record that cannot be read is taken, and that record comes again', () => {
+  const part = partOf(record('1', '1'), record('2', '{"a":'), record('3', '3'));
+  expect(part.invocation.records.map(({ value }) => value)).toEqual([1]);
+  expect(kinesisAnswerOf([{ part, answer: { kind: 'done' } }]).batchItemFailures).toEqual([{ itemIdentifier: '2' }]);
+  expect(() => partOf(record('2', '{"a":'), record('3', '3'))).toThrow(expect.objectContaining({ code: 'MALFORMED_RECORD' }));
+});
+
+test('records that an event does not count are counted on from the place that was committed, and repeats are known', () => {
+  const { records } = partOf(record('7', '1\n2'), record('90', '3'), record('100', '4')).invocation;
+  const indexes = (position: SplitPosition | undefined) =>
+    countedRecords(records, { position, malformed: 0 }, compareStreamPlaces).map(({ after }) => after.index);
+  expect(indexes(undefined)).toEqual([1, 2, 3, 4]);
+  expect(indexes({ index: 40, at: { sequence: '7', sub: 0 } })).toEqual([40, 41, 42, 43]);
+  expect(indexes({ index: 41, at: { sequence: '7', sub: 1 } })).toEqual([41, 41, 42, 43]);
+  expect(indexes({ index: 43, at: { sequence: '100', sub: 0 } })).toEqual([43, 43, 43, 43]);
+});
