@@ -22,6 +22,7 @@ import type { Environment } from '../invocation/unit/environment.ts';
 import type { UnitServices } from '../invocation/unit/services.ts';
 import { describe } from '../operators/describe.ts';
 import { type FunctionSettings, readFunctionSettings } from './settings.ts';
+import { counting, type StageTally } from './stage-metrics.ts';
 
 export interface Deployed {
   readonly settings: FunctionSettings;
@@ -32,6 +33,7 @@ export interface Deployed {
   readonly ports: InvocationPorts;
   readonly environment: Environment;
   readonly services: UnitServices;
+  readonly tally: StageTally;
   sourceContext(uid: string): SourceContext;
 }
 
@@ -49,7 +51,8 @@ export function openDeployed({ job, variables }: DeployedOptions): Deployed {
   checkStages(plan, settings);
   const clients = createClients();
   const { table, bucket, queues } = settings;
-  const ports = openAwsPorts({ table, bucket, queues, clients, random: systemRandom });
+  const tally: StageTally = { conflicts: 0 };
+  const ports = counting(openAwsPorts({ table, bucket, queues, clients, random: systemRandom }), tally);
   const targets = openTargets({ bind: settings.bind, clients });
   const options = {
     ...{ plan, ports, targets, clock: systemClock, random: systemRandom, files: nodeFileSystem, streams: nodeByteStreams },
@@ -57,7 +60,7 @@ export function openDeployed({ job, variables }: DeployedOptions): Deployed {
     print: say,
   };
   return {
-    ...{ settings, plan, clients, targets },
+    ...{ settings, plan, clients, tally, targets },
     ports: patient(ports, { clock: systemClock, random: systemRandom }),
     environment: createEnvironment(options),
     services: createServices(options),

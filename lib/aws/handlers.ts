@@ -3,6 +3,7 @@ import middy from '@middy/core';
 import { systemClock } from '../adapters/embedded/system-clock.ts';
 import { isJob, type Job } from '../api/job.ts';
 import { SluiceError } from '../core/errors.ts';
+import { around } from './around.ts';
 import { deployedOnce } from './deployed.ts';
 import { functionError } from './function-error.ts';
 import { handlePulse, newPulseState, type PulseAnswer, type PulseCall } from './pulse-handler.ts';
@@ -29,11 +30,10 @@ const variables = process.env;
 
 export function stageHandler(module: JobModule): Handler<StageEvent, StageAnswer> {
   const deployed = deployedOnce({ job: jobOf(module), variables });
-  const handler = middy<StageEvent, StageAnswer>();
-  for (const middleware of module.middlewares ?? []) handler.use(middleware as never);
-  return handler.handler(async (event: StageEvent, context: unknown) => {
-    return await handleStage(opened(deployed), event, context as LambdaContext, systemClock);
-  }) as unknown as Handler<StageEvent, StageAnswer>;
+  return around(
+    module.middlewares ?? [],
+    async (event: StageEvent, context: LambdaContext) => await handleStage(opened(deployed), event, context, systemClock),
+  );
 }
 
 export function pulseHandler(module: JobModule): Handler<PulseCall, PulseAnswer> {

@@ -79,7 +79,9 @@ export async function handlePulse(deployed: Deployed, state: PulseState, call: P
     if (report.item !== undefined) await switchMappings(deployed, state.lambda, report.item);
     tellMetrics(report.item);
     const isSucceeded = await succeeded(deployed.ports.items, call);
-    const { next, waitSeconds } = decideNext({ report, isSucceeded, intervalMs: deployed.plan.settings.checkpoints?.intervalMs });
+    const elapsedMs = call.startedAt === undefined ? 0 : systemClock.now() - Date.parse(call.startedAt);
+    const { intervalMs } = deployed.plan.settings.checkpoints ?? {};
+    const { next, waitSeconds } = decideNext({ report, isSucceeded, intervalMs, elapsedMs });
     const { item, isBusy } = report;
     return { next, waitSeconds, isBusy, status: item?.status ?? 'unknown', generation: item?.generation ?? 0 };
   } catch (error) {
@@ -88,15 +90,20 @@ export async function handlePulse(deployed: Deployed, state: PulseState, call: P
   }
 }
 
+/** An execution that sees no successor ends by itself, before its time-out ends it in the middle of a pulse. */
+const executionMsMax = 240_000;
+
 /** Pure: whether this execution calls again. Between two minutes only a job that has something to do is called. */
 export function decideNext(p: {
   readonly report: PulseReport;
   readonly isSucceeded: boolean;
   readonly intervalMs: number | undefined;
+  /** Since the execution began. */
+  readonly elapsedMs: number;
 }): Pick<PulseAnswer, 'next' | 'waitSeconds'> {
-  const { report, isSucceeded, intervalMs } = p;
+  const { report, isSucceeded, intervalMs, elapsedMs } = p;
   const isShort = report.item?.status === 'running' && intervalMs !== undefined && intervalMs < 60_000;
-  if (isSucceeded || !(report.isBusy || isShort)) return { next: 'done', waitSeconds: 1 };
+  if (isSucceeded || elapsedMs >= executionMsMax || !(report.isBusy || isShort)) return { next: 'done', waitSeconds: 1 };
   return { next: 'again', waitSeconds: report.isBusy ? 1 : Math.max(1, Math.floor((intervalMs ?? 0) / 2_000)) };
 }
 

@@ -22,6 +22,11 @@ export interface SqsEvent {
   readonly Records: readonly SqsRecord[];
 }
 
+export function isSqsEvent(event: object): event is SqsEvent {
+  const { Records: records } = event as { readonly Records?: readonly { readonly eventSource?: string }[] };
+  return Array.isArray(records) && records.length > 0 && records.every(({ eventSource }) => eventSource === 'aws:sqs');
+}
+
 /** A part of an event, and the messages that it is made of, in order. */
 export interface SqsPart {
   readonly invocation: Invocation;
@@ -83,11 +88,12 @@ export function uncommitted({ invocation, records }: SqsPart, answer: Answer | u
   if (invocation.kind !== 'queue') return records.slice(answer.count);
   const settled = new Set(answer.settled ?? []);
   const open = records.filter(({ messageId }) => !settled.has(messageId));
-  // A queue without order has no groups to keep together.
+  // Only in a FIFO queue do messages have a number, and groups an order; elsewhere a group is a matter of fairness.
   const first = new Map<string, number>();
   for (const record of open) {
     const group = record.attributes.MessageGroupId;
-    if (group !== undefined && !first.has(group)) first.set(group, records.indexOf(record));
+    if (group !== undefined && record.attributes.SequenceNumber !== undefined && !first.has(group))
+      first.set(group, records.indexOf(record));
   }
   return records.filter((record, i) => {
     const from = first.get(record.attributes.MessageGroupId ?? '');

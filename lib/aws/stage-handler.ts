@@ -2,7 +2,9 @@
 //   H1  What is answered as done is committed. A part that failed comes again, whatever became of the others.
 //   H2  A unit ends before its function does: the deadline is the function's, and what does not fit comes again.
 //   H3  Where everything failed the call fails, so that it is seen where functions are watched.
+//   H4  An event of another kind is no empty event: it fails, and stays where it is.
 
+import { SluiceError } from '../core/errors.ts';
 import type { Clock } from '../core/ports.ts';
 import type { Answer } from '../invocation/invocation.ts';
 import { queueOfStage } from '../invocation/lane/queues.ts';
@@ -14,6 +16,7 @@ import { isKinesisEvent, type KinesisAnswer, kinesisAnswerOf, kinesisParts } fro
 import {
   answerOf,
   exchangeParts,
+  isSqsEvent,
   queueParts,
   type SqsAnswer,
   type SqsEvent,
@@ -21,6 +24,7 @@ import {
   type SqsRecord,
   uncommitted,
 } from './sqs-event.ts';
+import { stageMetricsLine } from './stage-metrics.ts';
 
 export interface LambdaContext {
   getRemainingTimeInMillis(): number;
@@ -37,15 +41,40 @@ export async function handleStage(deployed: Deployed, event: StageEvent, context
   const deadlineMs = clock.now() + context.getRemainingTimeInMillis();
   try {
     if (isControlEvent(event)) return controlAnswer(await deployed.environment.invoke(invocationOf(event), { deadlineMs }));
-    if (isKinesisEvent(event)) {
-      const parts = await kinesisParts(deployed, event);
-      return kinesisAnswerOf(await invokeAll(deployed, parts, deadlineMs));
-    }
-    return await handleMessages(deployed, event as SqsEvent, deadlineMs);
+    return await handleEvent(deployed, event, deadlineMs, clock);
   } catch (error) {
     console.error(errorLine(error));
     throw functionError(error);
   }
+}
+
+async function handleEvent(deployed: Deployed, event: object, deadlineMs: number, clock: Clock): Promise<SqsAnswer | KinesisAnswer> {
+  const { plan, settings, tally } = deployed;
+  const startedMs = clock.now();
+  try {
+    if (isKinesisEvent(event)) return kinesisAnswerOf(await invokeAll(deployed, await kinesisParts(deployed, event), deadlineMs));
+    if (isSqsEvent(event)) return await handleMessages(deployed, event, deadlineMs);
+    throw eventUnknown(event);
+  } finally {
+    const { conflicts } = tally;
+    tally.conflicts = 0;
+    const records = (event as { readonly Records?: readonly unknown[] }).Records?.length ?? 0;
+    const stage = settings.stage ?? 0;
+    console.log(stageMetricsLine({ job: plan.job, stage, records, conflicts, durationMs: clock.now() - startedMs }, clock.now()));
+  }
+}
+
+function eventUnknown(event: object): SluiceError {
+  const { Records: records } = event as { readonly Records?: readonly { readonly eventSource?: string }[] };
+  const what =
+    Array.isArray(records) && records.length > 0
+      ? `records of ${records[0]?.eventSource}`
+      : `an event with ${Object.keys(event).join() || 'nothing'} in it`;
+  return new SluiceError('EVENT_UNKNOWN', {
+    message: `the function of a stage was given ${what}, and knows the events of SQS and of Kinesis`,
+    next: 'fix-the-command',
+    advice: 'only its own mappings and the pulse call it',
+  });
 }
 
 interface Part {
