@@ -206,11 +206,17 @@ describe('commands on a running job', () => {
       const listed = resultOf(await place.sluice('checkpoints', 'list', 'typed', '--json'));
       expect(listed).toMatchObject({ job: 'typed', state: 'done' });
       expect((listed.checkpoints as readonly unknown[]).length).toBeGreaterThan(0);
-      expect(resultOf(await place.sluice('checkpoints', 'show', 'typed', '--json'))).toMatchObject({ job: 'typed', isFinished: false });
+      const shown = resultOf(await place.sluice('checkpoints', 'show', 'typed', '--json'));
+      expect(shown).toMatchObject({ job: 'typed', isFinished: false });
+      expect(shown.operators).toContainEqual(expect.objectContaining({ uid: 'count', keyed: [{ name: 'n', kind: 'value' }] }));
 
       const get = ['state', 'get', 'typed', '--operator', 'count', '--state', 'n'];
       expect((await place.sluice(...get, '--key', 'a')).stdout).toBe('2\n');
-      expect(resultOf(await place.sluice(...get, '--key', '"b"', '--json'))).toMatchObject({ kind: 'value', value: 1 });
+      expect(resultOf(await place.sluice(...get, '--key', '"b"', '--json'))).toMatchObject({ kind: 'value', value: 1, found: true });
+      expect(resultOf(await place.sluice(...get, '--key', 'b {', '--json'))).toMatchObject({ key: 'b {', found: false });
+      expect((await place.sluice(...get, '--key', 'null')).stderr).toContain(
+        `--key is null, which no key can be; the text is written as --key '"null"'`,
+      );
       expect(codeOf(await place.sluice('state', 'get', 'typed', '--operator', 'count', '--state', 'm', '--key', '1', '--json'))).toBe(
         'STATE_UNKNOWN',
       );
@@ -221,6 +227,8 @@ describe('commands on a running job', () => {
       run.child.stdin.write('a\n');
       expect((await place.sluice('transactions', 'list', 'typed')).code).toBe(0);
       expect((await place.sluice('dead-letters', 'list', 'typed')).stdout).toBe('no dead letter\n');
+      const tooEarly = await place.sluice('dead-letters', 'redrive', 'typed', '--all');
+      expect([tooEarly.code, tooEarly.stderr]).toEqual([2, expect.stringContaining('`sluice resume typed` first, then redrive')]);
       expect((await place.sluice('resume', 'typed')).stdout).toBe('typed is running\n');
       await run.says(/goes on/);
 

@@ -24,6 +24,7 @@ describe('words', () => {
     [['run', 'job.ts', 'other.ts'], /'other.ts' was given/],
     [['run', 'job.ts', '--input', 'in.ndjson', '--parallelism', 'two'], /--parallelism is 'two'/],
     [['run', 'job.ts', '--inptu', 'in.ndjson'], /neither `sluice run` nor the job reads --inptu; did you mean --input\?/],
+    [['run', 'job.ts', '--colour', 'red'], /needs the parameter 'input'/],
     [['run', 'job.ts', '--input', 'in.ndjson', '--take-ovre'], /did you mean --take-over\?/],
     [['plan', 'job.ts', '--input', 'in.ndjson', '--colour', 'red'], /reads --colour/],
     [['plan', 'job.ts', '--input', 'in.ndjson', '--format', 'png'], /--format is 'png', but it must be one of text, json, dot, svg/],

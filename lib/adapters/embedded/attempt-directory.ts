@@ -98,7 +98,11 @@ export async function openAttempt(files: FileSystem, root: string, request: Atte
 
 const refusals: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 'ENOENT', 'ENOTDIR', 'EEXIST'];
 
-async function makeRoot(files: FileSystem, root: string): Promise<void> {
+/**
+ * Makes the directory in which a job's checkpoints, or its file, lie.
+ * @throws SluiceError `CHECKPOINT_DIRECTORY_NOT_WRITABLE`
+ */
+export async function makeRoot(files: FileSystem, root: string): Promise<void> {
   try {
     await createDurableTree(files, root);
   } catch (cause) {

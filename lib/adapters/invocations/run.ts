@@ -6,7 +6,6 @@
 //       anybody is told.
 
 import type { SourceContext } from '../../api/source.ts';
-import { createDurableTree } from '../../core/durable-tree.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { requestCancel, requestFail } from '../../invocation/coordinator/job-life.ts';
@@ -19,6 +18,7 @@ import { checkDetached, createContextOf } from '../../invocation/sinks/planned-s
 import { createSettler } from '../../invocation/sinks/settler.ts';
 import { createServices } from '../../invocation/unit/create-environment.ts';
 import { listLetters } from '../../invocation/unit/look.ts';
+import { makeRoot } from '../embedded/attempt-directory.ts';
 import { checkpointRoot } from '../embedded/checkpoint-directory.ts';
 import { nodeByteStreams } from '../embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../embedded/node-file-system.ts';
@@ -58,7 +58,7 @@ export async function runInvocations(request: InvocationsRequest): Promise<RunRe
   const plan = planOf(request);
   checkDetached(plan);
   const root = checkpointRoot(plan.job, plan.settings.checkpointsDirectory, request.workingDirectory);
-  await createDurableTree(nodeFileSystem, root);
+  await makeRoot(nodeFileSystem, root);
   const database = databaseOf(root);
   const redeliveryMs = request.redeliveryMs ?? redeliveryMsDefault;
   const opened = openSqlitePorts({ path: database, job: plan.job, clock, visibilityMs: redeliveryMs, busyMs });

@@ -52,10 +52,10 @@ export async function startJob(o: StartOptions): Promise<Start> {
   const item = await createJob(ports, { plan, splits: new Map(), nowMs: systemClock.now() });
   const before = await recordedStart(ports);
   await recordStart(ports, start); // only now: a plan that is refused leaves the job as it was started
-  const changed = before === undefined || item.status === 'finished' ? undefined : changedParams(plan.job, before.params, start.params);
-  if (changed !== undefined) notice(changed);
   const { from } = request;
   if (item.status === 'finished' && (from === undefined || from === 'latest')) return { kind: 'finished-before', item };
+  const changed = before === undefined ? undefined : changedParams(plan.job, before.params, start.params);
+  if (changed !== undefined) notice(changed);
   await startSinks({ ...sinkSurroundings(o), generation: item.generation });
   if (from !== undefined && (from !== 'latest' || item.completed.length > 0)) return restoreJob(o, from);
   if (from === 'latest') notice(`${plan.job} has no completed checkpoint yet; it goes on from its changelogs`);
@@ -88,10 +88,6 @@ async function restoreJob(o: StartOptions, from: string): Promise<Start> {
   if (wanted !== 'latest' && !before.completed.some(({ checkpoint }) => checkpoint === wanted)) throw noSuchCheckpoint(o, from);
   const mark = await startRestore(o.ports, wanted);
   if (mark.kind === 'no-checkpoint') throw noSuchCheckpoint(o, from);
-  const restored = mark.item.restoring?.checkpoint ?? Number.POSITIVE_INFINITY;
-  const undone = before.completed.map(({ checkpoint }) => checkpoint).filter((checkpoint) => checkpoint > restored);
-  if (undone.length > 0)
-    o.notice(`checkpoints ${undone.join(', ')} are undone by going on from ${restored}; what they made visible stays visible`);
   return { kind: 'run', item: mark.item, restored: mark.item.restoring?.checkpoint };
 }
 
