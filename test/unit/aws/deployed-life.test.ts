@@ -59,7 +59,9 @@ describe('the mappings of a job', () => {
     ['resuming', true],
     ['pausing', false],
     ['paused', false],
+    ['failing', false],
     ['failed', false],
+    ['cancelling', false],
     ['cancelled', false],
     ['finished', false],
   ] as const)('of a job that is %s deliver: %s', (status, takes) => {

@@ -4,11 +4,12 @@ import { answerOfControl, controlEvent } from '../../../lib/aws/control-call.ts'
 import type { Deployed } from '../../../lib/aws/deployed.ts';
 import { handleStage, type StageEvent } from '../../../lib/aws/stage-handler.ts';
 import { SluiceError } from '../../../lib/core/errors.ts';
+import type { Clock } from '../../../lib/core/ports.ts';
 import type { Answer, Invocation } from '../../../lib/invocation/invocation.ts';
 import { fifoEvent } from './events.ts';
 
 const nowMs = 1_000_000;
-const clock = { now: () => nowMs };
+const clock: Clock = { now: () => nowMs, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
 const context = { getRemainingTimeInMillis: () => 30_000 };
 
 interface Told {
