@@ -21,6 +21,7 @@ import type { JobItems } from '../invocation/ports.ts';
 import { createContextOf } from '../invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../invocation/sinks/settler.ts';
 import { startSinks } from '../invocation/sinks/start-sinks.ts';
+import { listLetters } from '../invocation/unit/look.ts';
 import { answerOfControl, type ControlAnswer, controlEvent } from './control-call.ts';
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
@@ -47,13 +48,21 @@ export interface PulseState {
   readonly lambda: LambdaClient;
   tickedMs: number;
   sweptMs: number;
+  /** Parked records, when they were last counted; `undefined`: not yet. */
+  letters: number | undefined;
 }
 
 const controlMs = 45_000;
 
 export function newPulseState(): PulseState {
   const lambda = new LambdaClient(clientSettings({ requestMs: controlMs, socketsMax: 64 }));
-  return { memory: { heads: new Map() }, lambda, tickedMs: Number.NEGATIVE_INFINITY, sweptMs: Number.NEGATIVE_INFINITY };
+  return {
+    memory: { heads: new Map() },
+    lambda,
+    tickedMs: Number.NEGATIVE_INFINITY,
+    sweptMs: Number.NEGATIVE_INFINITY,
+    letters: undefined,
+  };
 }
 
 const tickEveryMs = 1_000;
@@ -75,9 +84,12 @@ export async function handlePulse(deployed: Deployed, state: PulseState, call: P
       onEvent: tellEvent,
     });
     if (isTickDue) state.tickedMs = now;
-    if (isSweepDue) state.sweptMs = now;
+    if (isSweepDue) {
+      state.sweptMs = now;
+      state.letters = await countLetters(deployed, report.item);
+    }
     if (report.item !== undefined) await switchMappings(deployed, state.lambda, report.item);
-    tellMetrics(report.item);
+    tellMetrics(report.item, state.letters);
     const isSucceeded = await succeeded(deployed.ports.items, call);
     const elapsedMs = call.startedAt === undefined ? 0 : systemClock.now() - Date.parse(call.startedAt);
     const { intervalMs } = deployed.plan.settings.checkpoints ?? {};
@@ -185,12 +197,24 @@ function tellEvent(event: PulseEvent): void {
   console.log(JSON.stringify({ level: event.kind === 'notice' ? 'warn' : 'info', ...event }));
 }
 
+/** Looks at every changelog, so that it is done with the sweep and not with each pulse. */
+async function countLetters({ services }: Deployed, item: JobItem | undefined): Promise<number | undefined> {
+  if (item?.status !== 'running') return undefined;
+  try {
+    return (await listLetters(services)).length;
+  } catch (error) {
+    console.error(errorLine(error));
+    return undefined;
+  }
+}
+
 /** In CloudWatch's embedded format; names as lib/cdk/metrics.ts has them. */
-function tellMetrics(item: JobItem | undefined): void {
+function tellMetrics(item: JobItem | undefined, letters: number | undefined): void {
   if (item === undefined) return;
   const last = item.completed.at(-1);
   const values = {
     JobFailed: item.status === 'failed' ? 1 : 0,
+    ...(letters === undefined ? {} : { DeadLetters: letters }),
     ...(last === undefined || item.open.length === 0 ? {} : { CheckpointAge: systemClock.now() - last.completedMs }),
   };
   const names = Object.keys(values).map((Name) => ({ Name, Unit: Name === 'CheckpointAge' ? 'Milliseconds' : 'Count' }));
