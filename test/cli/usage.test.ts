@@ -39,7 +39,8 @@ describe('words', () => {
     [['state', 'list', 'echo'], /`sluice state list` is not available yet/],
     [['transactions', 'commit', 'echo'], /needs --transaction, once for each, or --all/],
     [['pause', 'nobody'], /no job named 'nobody'/],
-    [['run', 'job.ts', '--bind', 'a=b'], /--bind is not available yet/],
+    [['run', 'job.ts', '--endpoint', 'x'], /--endpoint is not available yet/],
+    [['run', 'job.ts', '--input', 'in.ndjson', '--bind', 'a=b'], /--bind a=….*it names none/],
     [['plan', 'job.ts', '--diff', 'x'], /--diff is not available yet/],
     [['savepoint', 'echo'], /`sluice savepoint` is not available yet/],
     [['checkpoints', 'list', 'nobody'], /nobody/],
@@ -98,7 +99,8 @@ describe('texts', () => {
       expect(all.stdout).toContain(`sluice ${command}`);
     const one = await place.sluice('run', '--help');
     expect(one.stdout).toContain('--take-over');
-    expect(one.stdout).not.toContain('--bind');
+    expect(one.stdout).toContain('--bind');
+    expect(one.stdout).not.toContain('--endpoint');
     expect([all.code, one.code, all.stderr + one.stderr]).toEqual([0, 0, '']);
   });
 

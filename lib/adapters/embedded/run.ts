@@ -332,6 +332,7 @@ class JobRun {
 
 /** Errors that a restart would meet again before the first record. */
 const fatalCodes: ReadonlySet<string> = new Set([
+  'BIND_UNFIT',
   'INPUT_NOT_FOUND',
   'OUTPUT_NOT_WRITABLE',
   'CHECKPOINT_NOT_FOUND',
