@@ -11,7 +11,7 @@ import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts';
 import type { Split } from '../api/source.ts';
 import { decodeValue, encodeValue } from '../core/value-codec.ts';
-import type { Control } from '../invocation/control.ts';
+import type { Control, TransactionSettler } from '../invocation/control.ts';
 import { createJob } from '../invocation/coordinator/create-job.ts';
 import type { PulseMemory } from '../invocation/coordinator/facts.ts';
 import { type PulseEvent, type PulseReport, pulse } from '../invocation/coordinator/pulse.ts';
@@ -137,7 +137,7 @@ function surroundings({ plan, targets }: Deployed) {
   return { plan, targets, files: nodeFileSystem, clock: systemClock, report: say, print: say };
 }
 
-export function settlerOf(deployed: Deployed) {
+export function settlerOf(deployed: Deployed): TransactionSettler {
   const { plan, ports } = deployed;
   return createSettler({ plan, ports, contextOf: createContextOf(surroundings(deployed)) });
 }
