@@ -5,6 +5,7 @@
 //   U3  The engine is in it once: what the user's module imports as `sluice` is what the handler works with.
 //   U4  A function's credentials are in its environment. The rest of the SDK's search for them (profiles, sign-ins, instances) is a tenth of a bundle
 //       and is left out. So are its event streams, which no request of ours has. The user's own clients keep both.
+//   U5  The client of streams is left out of a job of which no module says `kinesis`.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -32,7 +33,7 @@ export function bundleRole({ role, entry, outDir }: BundleRequest): void {
     throw new SluiceError('JOB_FILE_MISSING', { message: `there is no file ${entry}`, next: 'fix-the-command', file: entry });
   const between = mkdtempSync(join(tmpdir(), 'sluice-bundle-'));
   try {
-    joinUserCode({ role, entry, outDir }, buildEngine(role, between));
+    joinUserCode({ role, entry, outDir }, buildEngine(role, between, { hasStreams: role === 'check' || saysKinesis(entry) }));
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const said = error instanceof Error ? error.message : String(error);
@@ -56,6 +57,19 @@ function common(): BuildOptions {
   };
 }
 
+/** Looks at the user's module with all that it brings along. More than needed is harmless. */
+function saysKinesis(entry: string | undefined): boolean {
+  if (entry === undefined) return false;
+  const { outputFiles: files = [] } = esbuild().buildSync({
+    ...common(),
+    entryPoints: [resolve(entry)],
+    external: ['sluice', 'sluice/*'],
+    format: 'esm',
+    write: false,
+  });
+  return files.some(({ text }) => /kinesis/i.test(text) || /import\s*\*\s*as\s+\w+\s+from\s*"sluice"/.test(text));
+}
+
 const credentialsText = `export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';\n`;
 const eventStreamsText = `export const eventStreamSerdeProvider = () => undefined;
 export const resolveEventStreamSerdeConfig = (input) => input;
@@ -63,7 +77,7 @@ export class EventStreamSerde {}
 `;
 
 /** @returns the file that stands for `sluice` and for `sluice/aws`, of which it has what the role needs */
-function buildEngine(role: BundledRole, between: string): string {
+function buildEngine(role: BundledRole, between: string, { hasStreams }: { readonly hasStreams: boolean }): string {
   const instead = (name: string, text: string): string => {
     const file = join(between, name);
     writeFileSync(file, text);
@@ -80,6 +94,7 @@ function buildEngine(role: BundledRole, between: string): string {
     outfile,
     alias: {
       '@aws-sdk/credential-provider-node': instead('credentials.mjs', credentialsText),
+      ...(hasStreams ? {} : { '@aws-sdk/client-kinesis': instead('no-streams.cjs', 'module.exports = {};\n') }),
       '@smithy/core/event-streams': instead('event-streams.mjs', eventStreamsText),
     },
     format: 'esm',

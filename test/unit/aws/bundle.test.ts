@@ -63,6 +63,18 @@ describe('a bundle', () => {
     expect(text.includes('SinkOfTheUser=class{}')).toBe(true);
   });
 
+  it('has the client of streams for a job that names one, and not for another', () => {
+    const job = join(place, 'stream.ts');
+    const lines = [
+      "import { defineJob, kinesis, print } from 'sluice';",
+      "export default defineJob('streamed', (env) => void env.fromSource(kinesis('clicks'), { uid: 'c' }).sinkTo(print(), { uid: 'p' }));",
+    ];
+    writeFileSync(job, lines.join('\n'));
+    const has = (file: string): boolean => readFileSync(file, 'utf8').includes('Kinesis_20131202');
+    expect(has(bundled('stage', job, 'streamed'))).toBe(true);
+    expect(has(bundled('stage', entry, 'streamless'))).toBe(false);
+  });
+
   it('refuses a module that is not there', () => {
     expect(() => bundleRole({ role: 'stage', entry: join(place, 'none.ts'), outDir: place })).toThrow(
       expect.objectContaining({ code: 'JOB_FILE_MISSING' }),
