@@ -85,7 +85,7 @@ describe('the tarball', () => {
 
   test('holds what it needs to run and to be licensed, and none of the tests, tools or data', () => {
     const here = readdirSync(join(project, 'node_modules', 'sluice')).sort();
-    expect(here).toEqual(['LICENSE', 'README.md', 'dist', 'package.json']);
+    expect(here).toEqual(['LICENSE', 'README.md', 'dist', 'functions', 'package.json']);
   });
 });
 
