@@ -18,7 +18,7 @@ export const list: Command = async (call) => {
     const item = await itemOf(opened);
     const isOver = item.status === 'finished' || item.status === 'cancelled';
     // Subtasks of a job that is over will never hear that theirs are settled.
-    const listed = (await listTransactions(opened.ports, item)).filter(({ state }) => !isOver || isUnsettled(state));
+    const listed = (await listTransactions(opened.ports, item)).filter((one) => !isOver || isUnsettled(one));
     call.output.text(listed.length === 0 ? 'no transaction is pending' : tableText(head, listed.map(rowOf), [3, 4]));
     call.output.object({ job: opened.job, state: 'done', transactions: listed.map(fieldsOf) });
     return 0;
@@ -27,8 +27,9 @@ export const list: Command = async (call) => {
   }
 };
 
-function isUnsettled(state: ListedTransaction['state']): boolean {
-  return state !== 'committed' && state !== 'aborted';
+/** A commit that was decided may have met a target that refused it: our copy of the rows goes only when it is confirmed. */
+function isUnsettled({ state, rows }: ListedTransaction): boolean {
+  return state === 'committed' ? rows !== undefined : state !== 'aborted';
 }
 
 function rowOf({ name, sink, subtask, checkpoint, rows, state, why }: ListedTransaction): readonly string[] {
@@ -52,7 +53,7 @@ async function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
   try {
     await refuseWhileItWorks(opened, how);
     const listed = await listTransactions(opened.ports, await itemOf(opened));
-    const wanted = names.length === 0 ? listed.filter(({ state }) => isUnsettled(state)) : names.map((name) => findOne(listed, name));
+    const wanted = names.length === 0 ? listed.filter(isUnsettled) : names.map((name) => findOne(listed, name));
     const settler = settlerOf(opened, await loadPlan(opened, loadJob), voiceOf(call));
     const tooLate: string[] = [];
     for (const { transaction, name } of wanted) {
