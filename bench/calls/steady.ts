@@ -16,6 +16,9 @@ import { type Workload, zipfWorkload } from './workload.ts';
 /** What an object costs, in write units: the price of a put is that of eight. */
 export const unitsOfObject = 8;
 
+/** CPU time of a group of units: many ticks of the clock. */
+const groupMs = 100;
+
 export interface Spread {
   readonly count: number;
   readonly median: number;
@@ -35,7 +38,7 @@ export interface Steady {
   readonly versionsPerItem: { readonly mean: number; readonly max: number };
   readonly tableItems: number;
   /** Of a source unit in an environment that ran the unit before. */
-  readonly warm: { readonly units: number; readonly others: readonly string[]; readonly wallMs: Spread; readonly cpuMeanMs: number };
+  readonly warm: { readonly units: number; readonly others: readonly string[]; readonly wallMs: Spread; readonly cpuMs: Spread };
   /** Of those, the ones in which a key came that the environment had not seen: they read it, and nothing else. */
   readonly warmWithNewKeys: { readonly units: number; readonly excessReads: number };
   readonly unitsPerRecord: { readonly entries: number; readonly objects: number; readonly table: number; readonly other: number };
@@ -85,7 +88,9 @@ class WarmUnits {
   readonly #placement: Placement;
   readonly #others: string[] = [];
   readonly #wallMs: number[] = [];
-  #cpuMs = 0;
+  /** Of each group of units whose sum is large enough to be told by a clock that ticks, the mean. */
+  readonly #cpuMs: number[] = [];
+  #group = { units: 0, cpuMs: 0 };
   #units = 0;
   withNewKeys = { units: 0, excessReads: 0 };
 
@@ -109,11 +114,16 @@ class WarmUnits {
     if (append.requests !== 1 || others !== 0) this.#others.push(`${append.requests} appends, ${others} others`);
     if (invocation.records.length !== this.#batch) return;
     this.#wallMs.push(wallMs);
-    this.#cpuMs += cpuMs;
+    const group = { units: this.#group.units + 1, cpuMs: this.#group.cpuMs + cpuMs };
+    const isFull = group.cpuMs >= groupMs;
+    this.#group = isFull ? { units: 0, cpuMs: 0 } : group;
+    if (isFull) this.#cpuMs.push(group.cpuMs / group.units);
   }
 
   report(): Steady['warm'] {
-    return { units: this.#units, others: this.#others, wallMs: spreadOf(this.#wallMs), cpuMeanMs: this.#cpuMs / this.#wallMs.length };
+    const { units, cpuMs } = this.#group;
+    const means = this.#cpuMs.length === 0 && units > 0 ? [cpuMs / units] : this.#cpuMs;
+    return { units: this.#units, others: this.#others, wallMs: spreadOf(this.#wallMs), cpuMs: spreadOf(means) };
   }
 }
 

@@ -20,10 +20,9 @@ export function warmTargets(s: Steady): readonly TargetLine[] {
 
 export function cpuTarget(s: Steady): TargetLine {
   const most = s.batch <= 100 ? 2 : 10;
-  const { wallMs, cpuMeanMs } = s.warm;
-  const { median, p99 } = wallMs;
-  const measured = `${median.toFixed(2)} ms (p99 ${p99.toFixed(1)} ms with whatever else the machine did; CPU ${cpuMeanMs.toFixed(2)} ms on average)`;
-  return { what: `${s.name}: time of a warm unit, median`, target: `< ${most} ms`, measured, isMet: median < most };
+  const { wallMs, cpuMs } = s.warm;
+  const measured = `${cpuMs.median.toFixed(2)} ms (with whatever else the machine did: median ${wallMs.median.toFixed(2)} ms, p99 ${wallMs.p99.toFixed(1)} ms)`;
+  return { what: `${s.name}: CPU time of a warm unit, median`, target: `< ${most} ms`, measured, isMet: cpuMs.median < most };
 }
 
 export function unitsTarget(s: Steady): TargetLine {
