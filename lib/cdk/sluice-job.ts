@@ -276,6 +276,7 @@ export class SluiceJob extends Construct {
       timeoutSeconds: pulseTimeoutSeconds,
     });
     this.#allowStores(pulse);
+    allow(pulse.role, [{ actions: ['dynamodb:BatchWriteItem'], resources: [this.table.tableArn] }]); // it removes rings that are over
     // It commits what sinks promised, and asks sources for their splits.
     for (const { role, target } of this.#bound)
       allowAccess(pulse.role, role === 'source' ? sourceAccess(target, target.kind) : sinkAccess(target));

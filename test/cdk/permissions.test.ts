@@ -91,6 +91,7 @@ describe('roles', () => {
         'Totals',
       ].sort(),
     );
+    expect(pulse.ClicksTable, 'it alone removes rings that are over').toEqual([...table, 'dynamodb:BatchWriteItem'].sort());
     expect(pulse.ClicksStagecountControlFunction).toEqual(['lambda:InvokeFunction']);
     expect(pulse.ClicksStageclicksMapping).toEqual(['lambda:GetEventSourceMapping', 'lambda:UpdateEventSourceMapping']);
   });
