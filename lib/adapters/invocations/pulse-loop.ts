@@ -82,7 +82,7 @@ function isUnsettled({ open, restoring, moving, completed, confirmed }: JobItem)
 
 function leftBehind({ job, status, completed }: JobItem): string {
   const rows = `output that checkpoint ${completed.at(-1)?.checkpoint} promised is not visible yet, and is kept`;
-  return `${job} is ${status}; ${rows}: \`sluice transactions list ${job}\` shows it, \`sluice transactions commit ${job} --all\` tries again`;
+  return `${job} is ${status}; ${rows}: a run${status === 'cancelled' ? ' with --from latest' : ''} makes it visible once the target takes it`;
 }
 
 async function onePulse(o: PulseLoopOptions, options: PulseOptions): Promise<PulseReport | undefined> {
