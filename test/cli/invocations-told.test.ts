@@ -55,6 +55,22 @@ function errorOf(ended: Parameters<typeof resultOf>[0]): { readonly code?: unkno
   return (resultOf(ended).error ?? {}) as { readonly code?: unknown; readonly text?: unknown };
 }
 
+test('a restore to an older checkpoint reads standard input again from what was written down of it', async () => {
+  const place = workplace({ 'job.ts': linesJob() });
+  const first = await begun(place);
+  first.child.stdin.end('b\n');
+  expect((await first.ended).code).toBe(0);
+  const { checkpoints } = resultOf(await place.sluice('checkpoints', 'list', 'typed', '--json')) as {
+    readonly checkpoints: readonly { readonly checkpoint: number }[];
+  };
+  const restored = await place.sluice(...run, '--from', String(checkpoints[0]!.checkpoint), '--json');
+  expect(resultOf(restored)).toMatchObject({ state: 'finished' });
+  for (const key of ['a', 'b']) {
+    const got = await place.sluice('state', 'get', 'typed', '--operator', 'count', '--state', 'n', '--key', key, '--json');
+    expect(resultOf(got)).toMatchObject({ found: true, value: 1 });
+  }
+}, 60_000);
+
 describe('a run that has parked records', () => {
   test(
     'tells how many and which command shows them, also when it is called again; a finished job says why they are not redriven',

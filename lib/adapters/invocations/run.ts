@@ -176,7 +176,7 @@ class InvocationsRun {
     return runPulses({
       pulse: {
         ports,
-        plan,
+        plan: this.#logged.plan, // a restore asks it whether a source can be read again
         control: pool,
         settler,
         clock,

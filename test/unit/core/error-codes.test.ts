@@ -4,8 +4,9 @@ import { expect, test } from 'vitest';
 import { errorCodes } from '../../../lib/core/error-codes.ts';
 
 const lib = join(import.meta.dirname, '../../../lib');
-/** Words of the API and of Node that are spelt like codes. */
-const otherWords = /^(EXACTLY_ONCE|AT_(LEAST|MOST)_ONCE|(RETAIN|DELETE)_ON_CANCELLATION|NO_EXTERNALIZED_CHECKPOINTS|SLUICE_.*|ERR_.*)$/;
+/** Words of the API, of Node and of AWS that are spelt like codes. */
+const otherWords =
+  /^(EXACTLY_ONCE|AT_(LEAST|MOST)_ONCE|(RETAIN|DELETE)_ON_CANCELLATION|NO_EXTERNALIZED_CHECKPOINTS|SLUICE_.*|ERR_.*|MODULE_NOT_FOUND|ALL_OLD|UPDATED_NEW|TRIM_HORIZON|AT_SEQUENCE_NUMBER|(NODEJS|ARM|X86)_[0-9X_]+)$/;
 
 const sources = readdirSync(lib, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !path.endsWith('error-codes.ts'))
