@@ -40,6 +40,8 @@ export interface FleetOptions {
   readonly onDefect: (error: unknown, invocation: Invocation) => void;
   /** Nobody will answer: the environment died, or was given up. */
   readonly onLost: (invocation: Invocation) => void;
+  /** Two have the same subtask in hand: of what the one has marked, the other cannot tell whether it died of it. */
+  readonly onOverlap: (invocation: Invocation) => void;
 }
 
 /** What an environment keeps free of its time for its last requests. */
@@ -55,6 +57,7 @@ export class Fleet {
   /** Events that wait for an environment. */
   readonly #queue: (() => void)[] = [];
   readonly #lastServed = new Map<string, Seat>();
+  readonly #underWay = new Set<Invocation>();
 
   constructor(options: FleetOptions) {
     this.#o = options;
@@ -105,6 +108,12 @@ export class Fleet {
     const before = this.#lastServed.get(part.subtask);
     if (before !== undefined && before !== seat) this.#o.counts.count('another environment');
     this.#lastServed.set(part.subtask, seat);
+    for (const other of this.#underWay) {
+      if (other.subtask !== part.subtask) continue;
+      this.#o.onOverlap(part);
+      this.#o.onOverlap(other);
+    }
+    this.#underWay.add(part);
     this.#o.world.note(`${seat.process.name} is asked: ${tellInvocation(part)}`);
     // The environment's clock says when its time is over. It is told a little more than it has, since it keeps a reserve; or a little less.
     const deadlineMs =
@@ -119,6 +128,8 @@ export class Fleet {
       );
       this.#o.onDefect(error, part);
       return undefined;
+    } finally {
+      this.#underWay.delete(part);
     }
   }
 

@@ -129,6 +129,7 @@ class Scenario {
       start: (process) => this.#environment(process),
       onDefect: (error, invocation) => this.#meetError(error, `${invocation.kind} of ${invocation.subtask}`),
       onLost: (invocation) => this.#trouble.lost(invocation),
+      onOverlap: (invocation) => this.#trouble.overlapped(invocation),
     });
   }
 

@@ -106,6 +106,7 @@ class SweepWorld {
       start: (process) => createEnvironment(this.#environmentOptions(process, this.#ports(process))),
       onDefect: (error, invocation) => this.#meetError(error, `${invocation.kind} of ${invocation.subtask}`),
       onLost: (invocation) => this.#trouble.lost(invocation),
+      onOverlap: (invocation) => this.#trouble.overlapped(invocation),
     });
   }
 

@@ -41,6 +41,11 @@ export class Trouble {
     add(this.#kills, row.id);
   }
 
+  /** Two environments had it in hand at once: each takes the mark of the other for that of a dead one. */
+  overlapped(invocation: Invocation): void {
+    this.lost(invocation);
+  }
+
   /** An environment died, or was given up, with this in hand. */
   lost(invocation: Invocation): void {
     for (const id of rowsIn(invocation, (name) => this.#service.objects.peek(name))) add(this.#losses, id);

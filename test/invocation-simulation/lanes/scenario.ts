@@ -123,6 +123,7 @@ class Scenario {
       start: (process) => this.#environment(process),
       onDefect: (error, invocation) => this.#meetError(error, `${invocation.kind} of ${invocation.subtask}`),
       onLost: () => undefined,
+      onOverlap: () => undefined,
     });
     const plan = this.#plan(() => undefined);
     const process = this.#world.process('auditor');
