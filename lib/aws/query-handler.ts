@@ -1,11 +1,12 @@
 // Answers what needs the code of a job: its state by key, its dead letters, its transactions. Reads are strong, and nothing here is on the way of a
 // record.
 import { lookUpState } from '../adapters/invocations/state-look-up.ts';
+import { jsonText } from '../cli/json-text.ts';
 import { SluiceError } from '../core/errors.ts';
 import { readExistingJob } from '../invocation/coordinator/read-job.ts';
-import { type ListedTransaction, listTransactions } from '../invocation/sinks/list-transactions.ts';
+import { isUnsettled, type ListedTransaction, listTransactions, transactionFields } from '../invocation/sinks/list-transactions.ts';
 import { settleByHand } from '../invocation/sinks/settle-by-hand.ts';
-import { listLetters } from '../invocation/unit/look.ts';
+import { letterFields, listLetters } from '../invocation/unit/look.ts';
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
 import { settlerOf } from './pulse-handler.ts';
@@ -21,7 +22,7 @@ type Answer = Readonly<Record<string, unknown>>;
 
 export async function handleQuery(deployed: Deployed, query: Query): Promise<Answer> {
   try {
-    return plain(await answer(deployed, query)) as Answer;
+    return JSON.parse(jsonText(await answer(deployed, query))) as Answer;
   } catch (error) {
     console.error(errorLine(error));
     throw functionError(error);
@@ -52,13 +53,6 @@ async function answer(deployed: Deployed, query: Query): Promise<Answer> {
   }
 }
 
-type Letter = Awaited<ReturnType<typeof listLetters>>[number];
-
-function letterFields({ id, subtask, letter }: Letter): Answer {
-  const { operator, error, place, record, generation, n, atMs, isExcerpt, batch } = letter;
-  return { letter: id, subtask, operator, error, place, record, generation, n, parkedMs: atMs, isExcerpt, value: batch.values[0] };
-}
-
 async function redrive({ services, environment }: Deployed, wanted: readonly string[] | 'all'): Promise<Answer> {
   const all = await listLetters(services);
   const chosen = wanted === 'all' ? all : wanted.map((id) => found(all, id, (one) => one.id, 'dead letter'));
@@ -73,11 +67,7 @@ async function redrive({ services, environment }: Deployed, wanted: readonly str
 async function pending({ ports }: Deployed): Promise<readonly ListedTransaction[]> {
   const { item } = await readExistingJob(ports);
   const isOver = item.status === 'finished' || item.status === 'cancelled';
-  return (await listTransactions(ports, item)).filter(({ state }) => !isOver || state === 'written' || state === 'prepared');
-}
-
-function transactionFields({ name, sink, subtask, checkpoint, rows, state }: ListedTransaction): Answer {
-  return { transaction: name, sink, subtask, checkpoint, rows, state };
+  return (await listTransactions(ports, item)).filter((one) => !isOver || isUnsettled(one));
 }
 
 /** A job that works settles its transactions itself, and would be stuck with one that was decided the other way. */
@@ -93,7 +83,7 @@ async function settle(deployed: Deployed, how: 'commit' | 'abort', names: readon
     });
   }
   const all = await pending(deployed);
-  const chosen = names === 'all' ? all : names.map((name) => found(all, name, (one) => one.name, 'transaction'));
+  const chosen = names === 'all' ? all.filter(isUnsettled) : names.map((name) => found(all, name, (one) => one.name, 'transaction'));
   const wereCommitted: string[] = [];
   for (const { transaction, name } of chosen) {
     if ((await settleByHand(ports, settlerOf(deployed), { transaction, how })) === 'committed' && how === 'abort') wereCommitted.push(name);
@@ -106,17 +96,4 @@ function found<T>(all: readonly T[], name: string, nameOf: (one: T) => string, w
   const one = all.find((candidate) => nameOf(candidate) === name);
   if (one !== undefined) return one;
   throw new SluiceError('COMMAND_LINE_INVALID', { message: `there is no ${what} '${name}'`, next: 'fix-the-command' });
-}
-
-/** Values of state as JSON can say them. */
-function plain(value: unknown): unknown {
-  return JSON.parse(
-    JSON.stringify(value, (_, v: unknown) => {
-      if (typeof v === 'bigint') return Number.isSafeInteger(Number(v)) ? Number(v) : String(v);
-      if (v instanceof Map) return [...v];
-      if (v instanceof Set) return [...v];
-      if (v instanceof Uint8Array) return Buffer.from(v.buffer, v.byteOffset, v.byteLength).toString('base64');
-      return v;
-    }),
-  );
 }

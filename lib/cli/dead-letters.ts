@@ -4,7 +4,7 @@ import { itemOf, loadPlan, type OpenedJob, servicesOf } from '../adapters/invoca
 import { SluiceError } from '../core/errors.ts';
 import type { JobItem, JobStatus } from '../invocation/job-item.ts';
 import { Environment } from '../invocation/unit/environment.ts';
-import { type ListedLetter, listLetters } from '../invocation/unit/look.ts';
+import { type ListedLetter, letterFields, listLetters } from '../invocation/unit/look.ts';
 import type { UnitServices } from '../invocation/unit/services.ts';
 import { usageError } from './arguments.ts';
 import type { Call, Command } from './commands.ts';
@@ -29,7 +29,7 @@ export const list: Command = (call) =>
     const letters = await listLetters(services);
     const rows = letters.map(({ id, subtask, letter }) => [id, subtask, letter.operator, timeText(letter.atMs), letter.error.message]);
     call.output.text(rows.length === 0 ? 'no dead letter' : tableText(['letter', 'subtask', 'operator', 'parked', 'error'], rows));
-    call.output.object({ job, state: 'done', letters: letters.map(fieldsOf) });
+    call.output.object({ job, state: 'done', letters: letters.map(letterFields) });
     return 0;
   });
 
@@ -50,7 +50,7 @@ export const show: Command = (call) =>
         ].join('\n'),
       );
     }
-    call.output.object({ job, state: 'done', letters: chosen.map(fieldsOf) });
+    call.output.object({ job, state: 'done', letters: chosen.map(letterFields) });
     return 0;
   });
 
@@ -104,9 +104,4 @@ function findOne(letters: readonly ListedLetter[], id: string): ListedLetter {
   const found = letters.find((letter) => letter.id === id);
   if (found !== undefined) return found;
   throw usageError(`there is no dead letter '${id}'`, { letter: id });
-}
-
-function fieldsOf({ id, subtask, letter }: ListedLetter): Readonly<Record<string, unknown>> {
-  const { operator, error, place, record, generation, n, atMs, isExcerpt, batch } = letter;
-  return { letter: id, subtask, operator, error, place, record, generation, n, parkedMs: atMs, isExcerpt, value: batch.values[0] };
 }

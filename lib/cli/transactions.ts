@@ -1,7 +1,7 @@
 // `sluice transactions list|commit|abort NAME`: what is promised to the targets of sinks and not known to be settled, and settling it by hand.
 import { itemOf, loadPlan, type OpenedJob, ownerOf, settlerOf } from '../adapters/invocations/tools.ts';
 import { SluiceError } from '../core/errors.ts';
-import { type ListedTransaction, listTransactions } from '../invocation/sinks/list-transactions.ts';
+import { isUnsettled, type ListedTransaction, listTransactions, transactionFields } from '../invocation/sinks/list-transactions.ts';
 import { settleByHand } from '../invocation/sinks/settle-by-hand.ts';
 import { usageError } from './arguments.ts';
 import type { Call, Command } from './commands.ts';
@@ -20,25 +20,16 @@ export const list: Command = async (call) => {
     // Subtasks of a job that is over will never hear that theirs are settled.
     const listed = (await listTransactions(opened.ports, item)).filter((one) => !isOver || isUnsettled(one));
     call.output.text(listed.length === 0 ? 'no transaction is pending' : tableText(head, listed.map(rowOf), [3, 4]));
-    call.output.object({ job: opened.job, state: 'done', transactions: listed.map(fieldsOf) });
+    call.output.object({ job: opened.job, state: 'done', transactions: listed.map(transactionFields) });
     return 0;
   } finally {
     opened.close();
   }
 };
 
-/** A commit that was decided may have met a target that refused it: our copy of the rows goes only when it is confirmed. */
-function isUnsettled({ state, rows }: ListedTransaction): boolean {
-  return state === 'committed' ? rows !== undefined : state !== 'aborted';
-}
-
 function rowOf({ name, sink, subtask, checkpoint, rows, state, why }: ListedTransaction): readonly string[] {
   const told = why === undefined ? state : `${state}: ${why}`;
   return [name, sink, subtask, String(checkpoint), rows === undefined ? 'gone' : countText(rows), told];
-}
-
-function fieldsOf({ name, sink, subtask, checkpoint, rows, state, why }: ListedTransaction): Readonly<Record<string, unknown>> {
-  return { transaction: name, sink, subtask, checkpoint, rows, state, ...(why === undefined ? {} : { why }) };
 }
 
 export const commit: Command = (call) => settle(call, 'commit');

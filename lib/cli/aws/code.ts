@@ -75,8 +75,11 @@ function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
   if ((names.length === 0) !== call.arguments.flags.has('all'))
     throw usageError(`\`sluice ${call.shape.name}\` needs --transaction, once for each, or --all`);
   return ask(call, { command: `transactions ${how}`, names: names.length === 0 ? 'all' : names }, (answer) => {
-    for (const name of (answer.transactions ?? []) as readonly unknown[])
-      call.output.text(`${name} is ${how === 'commit' ? 'committed' : 'aborted'}`);
+    const before = new Set((answer.wereCommitted ?? []) as readonly unknown[]);
+    for (const name of (answer.transactions ?? []) as readonly unknown[]) {
+      const outcome = how === 'commit' ? 'is committed' : 'is aborted';
+      call.output.text(`${name} ${before.has(name) ? 'was committed before, and stays so: its rows are visible' : outcome}`);
+    }
     return answer.state === 'done' ? 0 : 1;
   });
 }

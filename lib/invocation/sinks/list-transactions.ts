@@ -54,3 +54,21 @@ async function listedOf({ objects }: Pick<InvocationPorts, 'objects'>, t: Pendin
   const rows = (await readRows(objects, t))?.length;
   return { name: transactionName(t), sink: t.sink, subtask: t.subtask, checkpoint: t.under, rows, state, transaction: t };
 }
+
+/** A commit that was decided may have met a target that refused it: our copy of the rows goes only when it is confirmed. */
+export function isUnsettled({ state, rows }: ListedTransaction): boolean {
+  return state === 'committed' ? rows !== undefined : state !== 'aborted';
+}
+
+/** As tools print it: plain data. */
+export function transactionFields({
+  name,
+  sink,
+  subtask,
+  checkpoint,
+  rows,
+  state,
+  why,
+}: ListedTransaction): Readonly<Record<string, unknown>> {
+  return { transaction: name, sink, subtask, checkpoint, rows, state, ...(why === undefined ? {} : { why }) };
+}

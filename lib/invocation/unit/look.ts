@@ -43,3 +43,9 @@ export async function listLetters(services: UnitServices): Promise<readonly List
   }
   return listed;
 }
+
+/** As tools print it: plain data, but for the value. */
+export function letterFields({ id, subtask, letter }: ListedLetter): Readonly<Record<string, unknown>> {
+  const { operator, error, place, record, generation, n, atMs, isExcerpt, batch } = letter;
+  return { letter: id, subtask, operator, error, place, record, generation, n, parkedMs: atMs, isExcerpt, value: batch.values[0] };
+}
