@@ -15,6 +15,18 @@ export interface Mutation {
   readonly patches: readonly Patch[];
 }
 
+/** What notices that a rule is gone where no seed of the own simulation can: another simulation, by a rule that it knows, or a test. */
+export type Catcher = { readonly of: string; readonly rule: string } | { readonly file: string; readonly title: string };
+
+export interface Reason {
+  readonly caughtBy: Catcher;
+  /** Why no seed of the own simulation notices. */
+  readonly why: string;
+}
+
+/** By name of the mutation. */
+export type Reasons = Readonly<Record<string, Reason>>;
+
 export function one(name: string, rule: string, file: string, find: string, replace: string): Mutation {
   return { name, rule, patches: [{ file, find, replace }] };
 }

@@ -1,18 +1,22 @@
 // Are the simulations hard enough? Each mutation takes one rule out of a copy of the product; the simulation of the copy must fail within a range of
-// seeds. A mutation whose text is not found exactly once fails loudly: then the product has changed and the mutation has to follow.
+// seeds. Where none of its seeds can notice, mutation-reasons.ts beside the list says why and names what does: a rule of another simulation, or a
+// test, which has to fail on the copy. A mutation with neither survives, and so does one whose text is not found exactly once: the product has
+// changed, and the mutation has to follow.
 //   npm run sim:mutations                     all of them, of both runtimes; each begins with the seed that caught it last
 //   npm run sim:mutations -- --only NAME      one; `--of embedded`, `invocations` or `lanes`; `--workers N` at once
 //   npm run sim:mutations -- --scan           from seed 1 on, and writes down what catches; `--seeds K` at most
 // The seeds that caught lie in mutation-seeds.json beside each list. They are hints: a seed that has come to mean another world is looked for anew.
 
-import { spawn } from 'node:child_process';
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { mutations as ofLanes } from '../invocation-simulation/lanes/mutation-list.ts';
+import { reasons as reasonsOfLanes } from '../invocation-simulation/lanes/mutation-reasons.ts';
 import { mutations as ofInvocations } from '../invocation-simulation/mutation-list.ts';
-import { type Mutation, patched } from './mutation.ts';
+import { reasons as reasonsOfInvocations } from '../invocation-simulation/mutation-reasons.ts';
+import { MutableCopy } from './mutable-copy.ts';
+import { type Mutation, patched, type Reason, type Reasons } from './mutation.ts';
 import { mutations as ofEmbedded } from './mutation-list.ts';
 
 const { values } = parseArgs({
@@ -31,80 +35,57 @@ interface Simulation {
   /** Within which each mutation must be caught. */
   readonly seeds: number;
   readonly mutations: readonly Mutation[];
+  readonly reasons: Reasons;
   /** The list names rules for which no seed is known yet. */
   readonly isListOpen: boolean;
 }
 
+const lanes = 'test/invocation-simulation/lanes/sim.ts';
 const simulations: readonly Simulation[] = [
-  { of: 'embedded', script: 'test/simulation/sim.ts', seeds: 3_000, mutations: ofEmbedded, isListOpen: false },
-  { of: 'invocations', script: 'test/invocation-simulation/sim.ts', seeds: 2_000, mutations: ofInvocations, isListOpen: true },
-  { of: 'lanes', script: 'test/invocation-simulation/lanes/sim.ts', seeds: 2_000, mutations: ofLanes, isListOpen: true },
+  { of: 'embedded', script: 'test/simulation/sim.ts', seeds: 3_000, mutations: ofEmbedded, reasons: {}, isListOpen: false },
+  {
+    of: 'invocations',
+    script: 'test/invocation-simulation/sim.ts',
+    seeds: 2_000,
+    mutations: ofInvocations,
+    reasons: reasonsOfInvocations,
+    isListOpen: true,
+  },
+  { of: 'lanes', script: lanes, seeds: 2_000, mutations: ofLanes, reasons: reasonsOfLanes, isListOpen: true },
 ];
 
 const root = join(import.meta.dirname, '../..');
 
 /** The product as it is now: everything below is made from this copy, whatever is edited meanwhile. */
-const pristine = copied(root);
-
-function copied(from: string): string {
-  const copy = mkdtempSync(join(tmpdir(), 'sluice-mutation-'));
-  mkdirSync(join(copy, 'test'));
-  cpSync(join(from, 'lib'), join(copy, 'lib'), { recursive: true });
-  for (const part of ['simulation', 'invocation-simulation', 'support'])
-    cpSync(join(from, 'test', part), join(copy, 'test', part), { recursive: true });
-  cpSync(join(from, 'package.json'), join(copy, 'package.json'));
-  symlinkSync(join(root, 'node_modules'), join(copy, 'node_modules'));
-  return copy;
-}
-
-/** Takes one rule out of a copy. @returns what puts it back */
-function mutate(copy: string, mutation: Mutation): () => void {
-  const read = (file: string): string => readFileSync(join(copy, 'lib', file), 'utf8');
-  const before = new Map<string, string>();
-  for (const [file, text] of patched(mutation, read)) {
-    before.set(file, read(file));
-    writeFileSync(join(copy, 'lib', file), text);
-  }
-  return () => {
-    for (const [file, text] of before) writeFileSync(join(copy, 'lib', file), text);
-  };
-}
-
-/** Simulates a copy. @returns what it printed */
-async function simulated(copy: string, script: string, args: readonly string[]): Promise<string> {
-  const child = spawn(process.execPath, [script, ...args], { cwd: copy, stdio: ['ignore', 'pipe', 'pipe'] });
-  let said = '';
-  const hear = (data: Buffer): void => {
-    said += data;
-  };
-  child.stdout.on('data', hear);
-  child.stderr.on('data', hear);
-  await new Promise((resolve) => child.on('close', resolve));
-  return said;
-}
+const pristine = new MutableCopy(root);
 
 interface Verdict {
-  readonly seed: number | undefined;
+  readonly by: string | undefined;
   readonly what: string;
+  /** Of the own simulation. */
+  readonly seed?: number;
 }
 
+/** A mutation that does not even run proves nothing. */
+const brokenCode = /ReferenceError|SyntaxError|is not a function/;
+
 /** How one seed of a copy fails; `undefined`: it does not. */
-async function failureOf(copy: string, script: string, seed: number): Promise<string | undefined> {
-  return /^ {2}(.*)$/m.exec(await simulated(copy, script, ['--seed', String(seed)]))?.[1];
+async function failureOf(copy: MutableCopy, script: string, seed: number): Promise<string | undefined> {
+  return /^ {2}(.*)$/m.exec(await copy.run(script, ['--seed', String(seed)]))?.[1];
 }
 
 async function verdictOn(seed: number, what: string, script: string): Promise<Verdict> {
-  // A mutation that does not even run proves nothing, and neither does a seed that fails by itself.
-  if (/ReferenceError|SyntaxError|is not a function/.test(what)) return { seed: undefined, what: `the mutated code is broken: ${what}` };
+  if (brokenCode.test(what)) return { by: undefined, what: `the mutated code is broken: ${what}` };
   const calm = await failureOf(pristine, script, seed);
-  return calm === undefined ? { seed, what } : { seed: undefined, what: `seed ${seed} fails without the mutation too: ${calm}` };
+  return calm === undefined
+    ? { by: `seed ${seed}`, what, seed }
+    : { by: undefined, what: `seed ${seed} fails without the mutation too: ${calm}` };
 }
 
-async function scanned(copy: string, { script, seeds, workers }: { script: string; seeds: number; workers: number }): Promise<Verdict> {
-  const range = ['--from', '1', '--seeds', String(seeds), '--workers', String(workers), '--first-failure'];
-  const said = await simulated(copy, script, range);
+async function scanned(copy: MutableCopy, { script, seeds }: { readonly script: string; readonly seeds: number }): Promise<Verdict> {
+  const said = await copy.run(script, ['--from', '1', '--seeds', String(seeds), '--workers', '1', '--first-failure']);
   const failure = /^seed (\d+) fails: (.*)$/m.exec(said);
-  if (failure === null) return { seed: undefined, what: said.trim().split('\n').slice(-3).join(' / ') };
+  if (failure === null) return { by: undefined, what: said.trim().split('\n').slice(-3).join(' / ') };
   return verdictOn(Number(failure[1]), failure[2]!, script);
 }
 
@@ -113,51 +94,71 @@ type Seeds = Record<string, number>;
 const seedsFile = ({ script }: Simulation): string => join(root, dirname(script), 'mutation-seeds.json');
 const known = new Map<Simulation, Seeds>(simulations.map((s) => [s, JSON.parse(readFileSync(seedsFile(s), 'utf8')) as Seeds]));
 
-async function verdictOf(simulation: Simulation, mutation: Mutation, copy: string): Promise<Verdict> {
-  const { script } = simulation;
-  const restore = mutate(copy, mutation);
+/** Whether the seed that caught a rule of the simulation last, if there is one, notices what is gone from the copy. */
+async function noticedAgain(copy: MutableCopy, simulation: Simulation, rule: string): Promise<Verdict | undefined> {
+  const hint = known.get(simulation)![rule];
+  const failure = hint === undefined ? undefined : await failureOf(copy, simulation.script, hint);
+  const verdict = failure === undefined ? undefined : await verdictOn(hint!, failure, simulation.script);
+  return verdict?.seed === undefined ? undefined : verdict;
+}
+
+/** Whether what a reason names notices. */
+async function noticedBy(copy: MutableCopy, { caughtBy }: Reason): Promise<Verdict> {
+  if ('of' in caughtBy) {
+    const other = simulations.find(({ of }) => of === caughtBy.of)!;
+    const verdict = (await noticedAgain(copy, other, caughtBy.rule)) ?? (await scanned(copy, other));
+    const by = verdict.by === undefined ? undefined : `caught by ${caughtBy.of}: ${caughtBy.rule}, ${verdict.by}`;
+    return { by, what: verdict.what };
+  }
+  const { file, title } = caughtBy;
+  const mutated = await copy.test(file, title);
+  const what = mutated.failures[0] ?? `${mutated.passed} tests of ${file} with the title '${title}' pass`;
+  if (mutated.failures.length === 0) return { by: undefined, what };
+  if (brokenCode.test(what)) return { by: undefined, what: `the mutated code is broken: ${what}` };
+  const calm = await pristine.test(file, title);
+  if (calm.passed === 0 || calm.failures.length > 0) return { by: undefined, what: `${file} fails without the mutation too: ${title}` };
+  return { by: `caught by ${file}: ${title}`, what };
+}
+
+async function verdictOf({ simulation, mutation }: Played, copy: MutableCopy): Promise<Verdict> {
+  const restore = copy.mutate(mutation);
   try {
-    const hint = values.scan ? undefined : known.get(simulation)![mutation.name];
-    const failure = hint === undefined ? undefined : await failureOf(copy, script, hint);
-    const verdict = failure === undefined ? undefined : await verdictOn(hint!, failure, script);
-    if (verdict?.seed !== undefined) return verdict;
-    return await scanned(copy, { script, seeds: Number(values.seeds ?? simulation.seeds), workers: 1 });
+    const reason = simulation.reasons[mutation.name];
+    if (!values.scan) {
+      const again = await noticedAgain(copy, simulation, mutation.name);
+      if (again !== undefined) return again;
+      if (reason !== undefined) return await noticedBy(copy, reason);
+    }
+    const verdict = await scanned(copy, { script: simulation.script, seeds: Number(values.seeds ?? simulation.seeds) });
+    return verdict.by === undefined && reason !== undefined ? await noticedBy(copy, reason) : verdict;
   } finally {
     restore();
   }
 }
 
-const chosen = simulations
-  .filter(({ of }) => values.of === undefined || values.of === of)
-  .flatMap((simulation) => simulation.mutations.map((mutation) => ({ simulation, mutation })))
-  .filter(({ mutation }) => values.only === undefined || mutation.name === values.only);
-if (chosen.length === 0) throw new Error(`no mutation is called '${values.only}'`);
-/** Rules whose removal has never been noticed, or has not been tried: they are named, and not counted, until a scan finds their seed. */
-const unknown = chosen.filter(({ simulation, mutation }) => isUnknown(simulation, mutation));
-
-function isUnknown(simulation: Simulation, { name }: Mutation): boolean {
-  return !values.scan && values.only === undefined && simulation.isListOpen && known.get(simulation)![name] === undefined;
+interface Played {
+  readonly simulation: Simulation;
+  readonly mutation: Mutation;
 }
 
-const played = chosen.filter((one) => !unknown.includes(one));
-let survivors = 0;
-let next = 0;
+const chosen = simulations
+  .filter(({ of }) => values.of === undefined || values.of === of)
+  .flatMap((simulation) => simulation.mutations.map((mutation): Played => ({ simulation, mutation })))
+  .filter(({ mutation }) => values.only === undefined || mutation.name === values.only);
+if (chosen.length === 0) throw new Error(`no mutation is called '${values.only}'`);
 
-async function work(copy: string): Promise<void> {
-  for (let one = played[next++]; one !== undefined; one = played[next++]) {
-    const { simulation, mutation } = one;
-    const begin = performance.now();
-    const { seed, what } = await verdictOf(simulation, mutation, copy);
-    const seeds = known.get(simulation)!;
-    if (seed === undefined) survivors++;
-    else if (seeds[mutation.name] !== seed && !values.scan)
-      console.log(`${mutation.name}: mutation-seeds.json is out of date, it is ${seed} now`);
-    if (seed !== undefined) seeds[mutation.name] = seed;
-    const verdict = seed === undefined ? `SURVIVES ${values.seeds ?? simulation.seeds} seeds` : `seed ${seed}`;
-    const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
-    console.log(`${mutation.name} (${mutation.rule}) → ${verdict} in ${seconds} s: ${what.slice(0, 200)}`);
-    if (values.scan) writeFileSync(seedsFile(simulation), `${JSON.stringify(sorted(seeds, simulation.mutations), undefined, 2)}\n`);
+/** Why a rule can not be taken out; `undefined`: it can be. */
+function staleness({ mutation }: Played): string | undefined {
+  try {
+    patched(mutation, (file) => pristine.read(file));
+    return undefined;
+  } catch (e) {
+    return (e as Error).message.split('\n')[0];
   }
+}
+
+function hasNeither({ simulation, mutation: { name } }: Played): boolean {
+  return known.get(simulation)![name] === undefined && simulation.reasons[name] === undefined;
 }
 
 /** In order of the list, without what is gone. */
@@ -165,16 +166,50 @@ function sorted(seeds: Seeds, mutations: readonly Mutation[]): Seeds {
   return Object.fromEntries(mutations.flatMap(({ name }) => (seeds[name] === undefined ? [] : [[name, seeds[name]] as const])));
 }
 
-// A rule whose text has moved is told before hours are spent on the others.
-for (const { mutation } of chosen) patched(mutation, (file) => readFileSync(join(pristine, 'lib', file), 'utf8'));
+function noteSeed({ simulation, mutation: { name } }: Played, seed: number): void {
+  const seeds = known.get(simulation)!;
+  if (!values.scan && seeds[name] !== seed) console.log(`${name}: mutation-seeds.json is out of date, it is ${seed} now`);
+  seeds[name] = seed;
+  if (values.scan) writeFileSync(seedsFile(simulation), `${JSON.stringify(sorted(seeds, simulation.mutations), undefined, 2)}\n`);
+}
 
-const copies = Array.from({ length: Math.min(Number(values.workers), played.length) }, () => copied(pristine));
+let survivors = 0;
+const survives = ({ mutation: { name, rule } }: Played, what: string): void => {
+  survivors++;
+  console.log(`${name} (${rule}) → SURVIVES: ${what}`);
+};
+
+const played: Played[] = [];
+const open: Played[] = [];
+for (const one of chosen) {
+  const stale = staleness(one);
+  // To look for what may notice takes long: only who asks for it gets it.
+  if (stale !== undefined) survives(one, stale);
+  else if (values.scan || values.only !== undefined || !hasNeither(one)) played.push(one);
+  else if (one.simulation.isListOpen) open.push(one);
+  else survives(one, 'no seed is known to notice, and no reason is given; `--only` looks for a seed');
+}
+
+let next = 0;
+async function work(copy: MutableCopy): Promise<void> {
+  for (let one = played[next++]; one !== undefined; one = played[next++]) {
+    const begin = performance.now();
+    const { by, seed, what } = await verdictOf(one, copy);
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(1);
+    const text = what.slice(0, 200);
+    if (seed !== undefined) noteSeed(one, seed);
+    if (by === undefined) survives(one, `${seconds} s: ${text}`);
+    else console.log(`${one.mutation.name} (${one.mutation.rule}) → ${by} in ${seconds} s: ${text}`);
+  }
+}
+
+const copies = Array.from({ length: Math.min(Number(values.workers), played.length) }, () => new MutableCopy(pristine.directory));
 try {
   await Promise.all(copies.map(work));
 } finally {
-  for (const copy of [pristine, ...copies]) rmSync(copy, { recursive: true, force: true });
+  for (const copy of [pristine, ...copies]) copy.remove();
 }
-for (const { mutation } of unknown)
-  console.log(`${mutation.name} (${mutation.rule}): no seed is known to notice; \`--only\` looks for one`);
-console.log(`${played.length - survivors} caught, ${survivors} survived`);
+for (const { mutation } of open)
+  console.log(`${mutation.name} (${mutation.rule}): no seed is known to notice, and no reason is given yet; \`--only\` looks for a seed`);
+console.log(`${chosen.length - open.length - survivors} caught, ${survivors} survived`);
 process.exitCode = survivors === 0 ? 0 : 1;
