@@ -6,6 +6,7 @@
 //   U4  A function's credentials are in its environment. The rest of the SDK's search for them (profiles, sign-ins, instances) is a tenth of a bundle
 //       and is left out. So are its event streams, which no request of ours has. The user's own clients keep both.
 //   U5  The client of streams is left out of a job of which no module says `kinesis`.
+//   U6  Of the clients' schemas only those of the requests that are made stay (plain-keys.ts). Endpoint discovery, which no client of ours has on, goes.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,6 +16,7 @@ import { fileURLToPath } from 'node:url';
 import type { BuildOptions } from 'esbuild';
 import { ownFunction, ownModule } from '../cli/package.ts';
 import { SluiceError } from '../core/errors.ts';
+import { plainKeys } from './plain-keys.ts';
 
 /** What a bundle is for: a file of `functions/`. `check` runs no user code. */
 export type BundledRole = 'stage' | 'pulse' | 'query' | 'check';
@@ -75,6 +77,7 @@ const eventStreamsText = `export const eventStreamSerdeProvider = () => undefine
 export const resolveEventStreamSerdeConfig = (input) => input;
 export class EventStreamSerde {}
 `;
+const discoveryText = 'export class EndpointCache {}\n';
 
 /** @returns the file that stands for `sluice` and for `sluice/aws`, of which it has what the role needs */
 function buildEngine(role: BundledRole, between: string, { hasStreams }: { readonly hasStreams: boolean }): string {
@@ -83,23 +86,26 @@ function buildEngine(role: BundledRole, between: string, { hasStreams }: { reado
     writeFileSync(file, text);
     return file;
   };
-  const outfile = join(between, 'engine.mjs');
   const [engine, handlers] = [sourceOf('sluice'), sourceOf('sluice/aws')].map((file) => JSON.stringify(file));
-  esbuild().buildSync({
+  const { outputFiles: files } = esbuild().buildSync({
     ...common(),
     stdin: {
       contents: `export * from ${engine}; export { ${role}Handler } from ${handlers};`,
       resolveDir: between,
     },
-    outfile,
     alias: {
       '@aws-sdk/credential-provider-node': instead('credentials.mjs', credentialsText),
+      '@aws-sdk/endpoint-cache': instead('no-discovery.mjs', discoveryText),
       ...(hasStreams ? {} : { '@aws-sdk/client-kinesis': instead('no-streams.cjs', 'module.exports = {};\n') }),
       '@smithy/core/event-streams': instead('event-streams.mjs', eventStreamsText),
     },
     format: 'esm',
-    minify: true,
+    minifyIdentifiers: true, // else modules keep their paths as names, and those differ from machine to machine
+    write: false,
   });
+  const whole = instead('whole.mjs', plainKeys(files?.[0]?.text ?? ''));
+  const outfile = join(between, 'engine.mjs');
+  esbuild().buildSync({ ...common(), entryPoints: [whole], outfile, format: 'esm', minify: true });
   return outfile;
 }
 
