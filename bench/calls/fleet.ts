@@ -5,6 +5,7 @@ import { ParamValues } from '../../lib/api/params.ts';
 import type { Clock, FileSystem } from '../../lib/core/ports.ts';
 import { compile } from '../../lib/graph/compile.ts';
 import type { Plan } from '../../lib/graph/plan.ts';
+import type { Control } from '../../lib/invocation/control.ts';
 import { createJob } from '../../lib/invocation/coordinator/create-job.ts';
 import type { PulseMemory } from '../../lib/invocation/coordinator/facts.ts';
 import { pulse } from '../../lib/invocation/coordinator/pulse.ts';
@@ -17,9 +18,9 @@ import { createSettler } from '../../lib/invocation/sinks/settler.ts';
 import { createEnvironment, type EnvironmentOptions } from '../../lib/invocation/unit/create-environment.ts';
 import type { Environment } from '../../lib/invocation/unit/environment.ts';
 import { describe } from '../../lib/operators/describe.ts';
-import { FakeService, fakePorts } from '../../lib/testing/invocation/index.ts';
 import { seededRandom } from '../../lib/testing/seeded-random.ts';
-import { type Counts, Meter, meteredPorts, minus, SizeBook } from './meter.ts';
+import { type Counts, Meter, minus } from './meter.ts';
+import { fakeStores, type OpenStores, type Stores } from './stores.ts';
 import { callsJob, positionOf, type Workload } from './workload.ts';
 
 export type Placement = 'affinity' | 'random';
@@ -34,6 +35,12 @@ export interface FleetOptions {
   readonly ringSlots: number;
   readonly secondsPerCheckpoint: number;
   readonly limits?: EnvironmentOptions['limits'];
+  /** The strict fake when absent. */
+  readonly stores?: OpenStores | undefined;
+  /** Each record is also written to a table of rows. */
+  readonly writesRows?: boolean | undefined;
+  /** Messages of one event of the exchange. */
+  readonly messagesPerEvent?: number | undefined;
 }
 
 /** One invocation and what it asked for. */
@@ -46,6 +53,8 @@ export interface Call {
   readonly cpuMs: number;
   readonly wallMs: number;
 }
+
+export type EventKind = 'records' | 'messages' | 'control' | 'pulse';
 
 /** CPU time of this thread where that is told apart, ms. It grows by whole ticks of the system, so that only sums of many calls mean something. */
 function cpuMs(): number {
@@ -67,18 +76,21 @@ const noFiles = {} as FileSystem;
 
 export class Fleet {
   readonly plan: Plan;
-  readonly service: FakeService;
+  readonly stores: Stores;
   /** What subtasks ask for; the coordinator; the queue's poller, whose requests the service makes. */
   readonly unitMeter = new Meter();
   readonly coordinatorMeter = new Meter();
   readonly pollMeter = new Meter();
   /** Told of every call of an environment. */
   onCall: ((call: Call) => void) | undefined;
+  /** Told of every call of a function, before the calls of environments that it makes. */
+  onEvent: ((kind: EventKind) => void) | undefined;
   readonly #o: FleetOptions;
-  readonly #book = new SizeBook();
   readonly #environments = new Map<string, Environment>();
   readonly #seen = new Map<Environment, Set<string>>();
   readonly #random = seededRandom(1);
+  readonly #pollPorts: InvocationPorts;
+  #coordinatorPorts: InvocationPorts | undefined;
   readonly #memory: PulseMemory = { heads: new Map() };
   /** How far the event source of each shard is. */
   readonly #fed: number[];
@@ -89,9 +101,11 @@ export class Fleet {
   constructor(o: FleetOptions) {
     this.#o = o;
     this.batch = o.batch;
-    const job = callsJob(o.workload, { stages: o.stages, checkpointSeconds: o.secondsPerCheckpoint });
+    const { stages, writesRows, secondsPerCheckpoint: checkpointSeconds } = o;
+    const job = callsJob(o.workload, { stages, writesRows, checkpointSeconds });
     this.plan = compile(describe(job, new ParamValues(new Map())), { keepsPartitions: true });
-    this.service = new FakeService({ now: () => this.#nowMs });
+    this.stores = (o.stores ?? fakeStores)({ plan: this.plan, clock: this.#clock, random: this.#random });
+    this.#pollPorts = this.stores.ports(this.pollMeter);
     this.#fed = o.workload.shards.map(() => 0);
   }
 
@@ -109,17 +123,17 @@ export class Fleet {
   }
 
   async item(): Promise<JobItem> {
-    const job = await readJob(fakePorts(this.service));
+    const job = await readJob(this.stores.ports(new Meter()));
     if (job === undefined) throw new Error('there is no job');
     return job.item;
   }
 
   /** A new environment, which knows nothing. */
   environment(limits?: EnvironmentOptions['limits']): Environment {
-    const ports = meteredPorts(fakePorts(this.service), this.unitMeter, this.#book);
+    const { ports, targets } = this.stores.forUnits(this.unitMeter);
     const quiet = { report: () => undefined, print: () => undefined };
     return createEnvironment({
-      ...{ plan: this.plan, ports, clock: this.#clock, random: this.#random, files: noFiles, ...quiet },
+      ...{ plan: this.plan, ports, targets, clock: this.#clock, random: this.#random, files: noFiles, ...quiet },
       limits: { ...this.#o.limits, ...limits },
     });
   }
@@ -161,6 +175,7 @@ export class Fleet {
   async feed(shard: number): Promise<boolean> {
     const event = this.next(shard);
     if (event.records.length === 0) return false;
+    this.onEvent?.('records');
     await this.#insist(event);
     this.#fed[shard] = (this.#fed[shard] as number) + event.records.length;
     await this.drain();
@@ -175,10 +190,12 @@ export class Fleet {
 
   async drain(): Promise<void> {
     if (this.#o.stages === 1) return;
-    const exchange = meteredPorts(fakePorts(this.service), this.pollMeter, this.#book).exchange;
+    const { exchange } = this.#pollPorts;
+    const max = this.#o.messagesPerEvent ?? 10;
     for (;;) {
-      const deliveries = await exchange.receive({ max: 10 });
+      const deliveries = await exchange.receive({ max });
       if (deliveries.length === 0) return;
+      this.onEvent?.('messages');
       for (const [group, own] of Map.groupBy(deliveries, (d) => d.group)) {
         await this.#insist({ kind: 'messages', subtask: group, messages: own.map(({ bytes }) => bytes), isAgain: false });
         await exchange.settle(own.map(({ receipt }) => receipt));
@@ -189,20 +206,35 @@ export class Fleet {
   /** @returns what the coordinator asked for, apart from the calls that it made */
   async pulse(): Promise<Counts> {
     const before = this.coordinatorMeter.counts;
-    const ports = this.coordinatorPorts();
-    const [plan, clock] = [this.plan, this.#clock];
-    const contextOf = createContextOf({ plan, clock, files: noFiles, report: () => undefined, print: () => undefined });
-    await pulse({
-      ...{ plan, ports, clock, random: this.#random, memory: this.#memory, concurrency: 1 },
-      control: { invoke: (invocation) => this.invoke(invocation) },
-      settler: createSettler({ plan, ports, contextOf }),
-    });
+    this.onEvent?.('pulse');
+    // One after the other, whatever the pulse's own concurrency.
+    let line: Promise<unknown> = Promise.resolve();
+    const ask = (invocation: Invocation): Promise<Answer> => {
+      this.onEvent?.('control');
+      return this.invoke(invocation);
+    };
+    const control: Control = {
+      invoke: (invocation) => {
+        const answer = line.then(() => ask(invocation));
+        line = answer.catch(() => undefined);
+        return answer;
+      },
+    };
+    if (this.stores.pulse === undefined) await this.#pulseHere(control);
+    else await this.stores.pulse({ meter: this.coordinatorMeter, control });
     await this.drain();
     return minus(this.coordinatorMeter.counts, before);
   }
 
+  async #pulseHere(control: Control): Promise<void> {
+    const [plan, clock, ports] = [this.plan, this.#clock, this.coordinatorPorts()];
+    const contextOf = createContextOf({ plan, clock, files: noFiles, report: () => undefined, print: () => undefined });
+    const settler = createSettler({ plan, ports, contextOf });
+    await pulse({ plan, ports, clock, random: this.#random, memory: this.#memory, concurrency: 1, control, settler });
+  }
+
   coordinatorPorts(): InvocationPorts {
-    return meteredPorts(fakePorts(this.service), this.coordinatorMeter, this.#book);
+    return (this.#coordinatorPorts ??= this.stores.ports(this.coordinatorMeter));
   }
 
   /** The next invocations find environments that know nothing. */

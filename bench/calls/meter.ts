@@ -21,6 +21,7 @@ export const kinds = [
   'item put',
   'item list',
   'item remove',
+  'row write',
   'object put',
   'object get',
   'object list',
@@ -39,13 +40,15 @@ export interface Tally {
   readonly bytes: number;
   readonly writeUnits: number;
   readonly readUnits: number;
+  /** What a queue charges for: known only where messages are text. */
+  readonly queueUnits: number;
   /** Items that a condition kept from being written. */
   readonly refused: number;
 }
 
 export type Counts = Readonly<Record<Kind, Tally>>;
 
-const nothing: Tally = { requests: 0, items: 0, bytes: 0, writeUnits: 0, readUnits: 0, refused: 0 };
+const nothing: Tally = { requests: 0, items: 0, bytes: 0, writeUnits: 0, readUnits: 0, queueUnits: 0, refused: 0 };
 
 export const noCounts: Counts = Object.fromEntries(kinds.map((kind) => [kind, nothing])) as Record<Kind, Tally>;
 
@@ -56,6 +59,7 @@ function combine(a: Counts, b: Counts, sign: 1 | -1): Counts {
     bytes: x.bytes + sign * y.bytes,
     writeUnits: x.writeUnits + sign * y.writeUnits,
     readUnits: x.readUnits + sign * y.readUnits,
+    queueUnits: x.queueUnits + sign * y.queueUnits,
     refused: x.refused + sign * y.refused,
   });
   return Object.fromEntries(kinds.map((kind) => [kind, sum(a[kind], b[kind])])) as Record<Kind, Tally>;
@@ -111,6 +115,7 @@ export class Meter {
     tally.bytes += more.bytes ?? 0;
     tally.writeUnits += more.writeUnits ?? 0;
     tally.readUnits += more.readUnits ?? 0;
+    tally.queueUnits += more.queueUnits ?? 0;
     tally.refused += more.refused ?? 0;
   }
 }

@@ -3,9 +3,9 @@
 import { encodeKey } from '../../lib/core/key-codec.ts';
 import { addressOfItem, itemAddressOf } from '../../lib/invocation/address.ts';
 import { startRestore } from '../../lib/invocation/coordinator/restore.ts';
-import { fakePorts } from '../../lib/testing/invocation/index.ts';
 import { type Call, Fleet, type SubtaskCost } from './fleet.ts';
-import { type Counts, minus, noCounts, plus, requestsOf } from './meter.ts';
+import { type Counts, Meter, minus, noCounts, plus, requestsOf } from './meter.ts';
+import type { OpenStores } from './stores.ts';
 import { type CallRecord, keyName, roundRobinWorkload, zipfWorkload } from './workload.ts';
 
 const calm = { placement: 'affinity', environments: 1, secondsPerCheckpoint: 60 } as const;
@@ -19,10 +19,10 @@ export interface Arrival {
 /** One more event of each shard, each in an environment that is new, at about half a round of the ring. */
 export async function measureArrival(
   batch: number,
-  o: { readonly records: number; readonly ringSlots: number },
+  o: { readonly records: number; readonly ringSlots: number; readonly stores?: OpenStores },
 ): Promise<readonly Arrival[]> {
   const workload = zipfWorkload({ records: o.records, keys: 10_000, shards: 4, valueBytes: 100 });
-  const fleet = new Fleet({ ...calm, workload, stages: 1, batch, ringSlots: o.ringSlots });
+  const fleet = new Fleet({ ...calm, workload, stages: 1, batch, ringSlots: o.ringSlots, stores: o.stores });
   await fleet.create();
   await fleet.run({ reserve: 2 });
   // The newest entry is no barrier, which whoever comes next would acknowledge again.
@@ -54,6 +54,7 @@ export interface MomentOptions {
   readonly stages: 1 | 2;
   readonly keys: number;
   readonly ringSlots: number;
+  readonly stores?: OpenStores | undefined;
 }
 
 /** Records of the events that bring the keys, and of those that come while it is measured. */
@@ -64,9 +65,9 @@ const putsPerBatch = 25;
 
 /** A job whose keys all lie in the table, some of them changed since. */
 async function loaded(o: MomentOptions): Promise<Fleet> {
-  const { stages, keys, ringSlots } = o;
+  const { stages, keys, ringSlots, stores } = o;
   const workload = roundRobinWorkload({ records: 24 * loadedBatch, keys, shards: 4, valueBytes: 16 });
-  const fleet = new Fleet({ ...calm, workload, stages, batch: loadedBatch, ringSlots });
+  const fleet = new Fleet({ ...calm, workload, stages, batch: loadedBatch, ringSlots, stores });
   await fleet.create();
   await fleet.run({ reserve: 4 });
   fleet.batch = measuredBatch;
@@ -80,10 +81,10 @@ async function loaded(o: MomentOptions): Promise<Fleet> {
 
 /** Puts the keys that have not come yet into the table: items like those that a unit left there, without the units. */
 async function fillTable(fleet: Fleet, keys: number): Promise<void> {
-  const [like] = fleet.service.table.items();
+  const [like] = fleet.stores.items();
   if (like === undefined) throw new Error('the table is empty');
   const { operator, state, sub } = addressOfItem(like.address);
-  const { table } = fakePorts(fleet.service);
+  const { table } = fleet.stores.ports(new Meter());
   for (let from = 0; from < keys; from += putsPerBatch) {
     const ranks = Array.from({ length: Math.min(putsPerBatch, keys - from) }, (_, i) => from + i);
     await table.putMany(
@@ -93,7 +94,7 @@ async function fillTable(fleet: Fleet, keys: number): Promise<void> {
       })),
     );
   }
-  const { length } = fleet.service.table.items();
+  const { length } = fleet.stores.items();
   if (length !== keys) throw new Error(`the table has ${length} items, and there are ${keys} keys`);
 }
 
@@ -145,9 +146,8 @@ export async function measureRestore(o: MomentOptions): Promise<RestoreCost> {
   const { generation, owners } = await fleet.item();
   const before = fleet.coordinatorMeter.counts;
   let raised: Counts | undefined;
-  fleet.service.observers.push((change) => {
-    if (change.kind !== 'item' || change.name !== 'job' || change.was?.change === '' || change.content.change !== '') return;
-    raised ??= fleet.coordinatorMeter.counts;
+  fleet.stores.onJobItem((was, is) => {
+    if (was !== '' && is === '') raised ??= fleet.coordinatorMeter.counts;
   });
   await startRestore(fleet.coordinatorPorts(), 'latest');
   for (let pulses = 0; raised === undefined && pulses < 10; pulses++) await fleet.pulse();

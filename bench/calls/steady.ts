@@ -8,9 +8,8 @@ import { flushBelowSlots } from '../../lib/invocation/limits.ts';
 import { addressKey } from '../../lib/invocation/request-limits.ts';
 import { readRing } from '../../lib/invocation/ring.ts';
 import { decodeItem } from '../../lib/invocation/versions.ts';
-import { fakePorts } from '../../lib/testing/invocation/index.ts';
 import { type Call, Fleet, type FleetOptions, type Placement } from './fleet.ts';
-import { type Counts, minus, plus, requestsOf } from './meter.ts';
+import { type Counts, Meter, minus, plus, requestsOf } from './meter.ts';
 import { type Workload, zipfWorkload } from './workload.ts';
 
 /** What an object costs, in write units: the price of a put is that of eight. */
@@ -50,7 +49,7 @@ export function spreadOf(numbers: readonly number[]): Spread {
   return { count: sorted.length, median: at(0.5), p99: at(0.99) };
 }
 
-export type SteadyOptions = Pick<FleetOptions, 'stages' | 'batch' | 'placement'> & {
+export type SteadyOptions = Pick<FleetOptions, 'stages' | 'batch' | 'placement' | 'stores'> & {
   readonly records: number;
   readonly ringSlots?: number;
   readonly keys?: number;
@@ -60,7 +59,7 @@ export type SteadyOptions = Pick<FleetOptions, 'stages' | 'batch' | 'placement'>
 export async function measureSteady(o: SteadyOptions): Promise<Steady> {
   const { stages, batch, placement, records, ringSlots = 1_024, keys = 10_000, secondsPerCheckpoint = 60 } = o;
   const workload = zipfWorkload({ records, keys, shards: 4, valueBytes: 100 });
-  const fleet = new Fleet({ workload, stages, batch, placement, environments: 8, ringSlots, secondsPerCheckpoint });
+  const fleet = new Fleet({ workload, stages, batch, placement, environments: 8, ringSlots, secondsPerCheckpoint, stores: o.stores });
   await fleet.create();
   const created = fleet.coordinatorMeter.counts;
   const warm = new WarmUnits(batch, placement);
@@ -77,7 +76,7 @@ export async function measureSteady(o: SteadyOptions): Promise<Steady> {
     ...{ stages, batch, placement, units, coordinator, entries, objects, warm: warm.report(), warmWithNewKeys: warm.withNewKeys },
     records: workload.shards.reduce((sum, { count }) => sum + count, 0),
     versionsPerItem: versionsPerItem(fleet),
-    tableItems: fleet.service.table.items().length,
+    tableItems: fleet.stores.items().length,
     unitsPerRecord: unitsPerRecord(plus(units, coordinator), left, records),
   };
 }
@@ -133,7 +132,7 @@ async function materialiseRest(fleet: Fleet): Promise<number> {
   const eager = fleet.environment({ flushBelowSlots: ringSlots, flushKeepSlots: 0 });
   let units = 0;
   for (const { subtask } of owners) {
-    const view = await readRing(fakePorts(fleet.service).changelog, { generation, subtask }, ringSlots);
+    const view = await readRing(fleet.stores.ports(new Meter()).changelog, { generation, subtask }, ringSlots);
     if (view === undefined || view === 'closed') throw new Error(`subtask ${subtask} has no ring`);
     const before = fleet.unitMeter.counts;
     await fleet.invoke({ kind: 'tick', subtask }, eager);
@@ -152,7 +151,7 @@ function checkState(fleet: Fleet, workload: Workload): void {
       last.set(key, value);
     }
   }
-  const items = fleet.service.table.items();
+  const items = fleet.stores.items();
   if (items.length !== last.size) throw new Error(`the table has ${items.length} items, and ${last.size} keys came`);
   const stored = new Map(items.map((item) => [addressKey(item.address), item.bytes]));
   for (const [key, value] of last) {
@@ -179,6 +178,6 @@ export function totalUnitsPerRecord({ entries, objects, table, other }: Steady['
 }
 
 function versionsPerItem(fleet: Fleet): Steady['versionsPerItem'] {
-  const counts = fleet.service.table.items().map(({ bytes }) => decodeItem(bytes).length);
+  const counts = fleet.stores.items().map(({ bytes }) => decodeItem(bytes).length);
   return { mean: counts.reduce((a, b) => a + b, 0) / Math.max(1, counts.length), max: counts.reduce((a, b) => Math.max(a, b), 0) };
 }

@@ -3,7 +3,7 @@
 // its position, so that a shard can be read again from anywhere.
 
 import type { Source, SplitPosition } from '../../lib/api/source.ts';
-import { defineJob, type Env, idempotentSink, type Job, keyedProcess, valueState } from '../../lib/index.ts';
+import { type Collector, defineJob, dynamoDbSink, type Env, idempotentSink, type Job, keyedProcess, valueState } from '../../lib/index.ts';
 
 export interface CallRecord {
   readonly key: string;
@@ -132,16 +132,36 @@ const lastValue = keyedProcess({
   },
 });
 
-export function callsJob(workload: Workload, o: { readonly stages: 1 | 2; readonly checkpointSeconds: number }): Job {
+const lastValueAsRow = keyedProcess({
+  state: { last: valueState<Uint8Array>() },
+  processElement(record: CallRecord, ctx, out: Collector<CallRecord>) {
+    ctx.state.last.update(record.value);
+    out.collect(record);
+  },
+});
+
+export interface CallsJobOptions {
+  readonly stages: 1 | 2;
+  readonly checkpointSeconds: number;
+  /** Each record is also a row of the table that `rows` is bound to. */
+  readonly writesRows?: boolean | undefined;
+}
+
+export function callsJob(workload: Workload, o: CallsJobOptions): Job {
   const keyOf = (record: CallRecord): string => record.key;
   return defineJob('calls', (env: Env) => {
     env.setParallelism(workload.shards.length);
     env.enableCheckpointing(`${o.checkpointSeconds} s`);
-    env
-      .fromSource(shardSource(workload), { uid: 'in', ...(o.stages === 1 ? { partitionedBy: keyOf } : {}) })
-      .keyBy(keyOf)
-      .process(lastValue)
-      .uid('last')
-      .sinkTo(idempotentSink({ write: () => undefined }), { uid: 'out' });
+    const keyed = env.fromSource(shardSource(workload), { uid: 'in', ...(o.stages === 1 ? { partitionedBy: keyOf } : {}) }).keyBy(keyOf);
+    if (o.writesRows === true)
+      keyed
+        .process(lastValueAsRow)
+        .uid('last')
+        .sinkTo(dynamoDbSink('rows', { key: 'key', isKeyed: true }), { uid: 'out' });
+    else
+      keyed
+        .process(lastValue)
+        .uid('last')
+        .sinkTo(idempotentSink({ write: () => undefined }), { uid: 'out' });
   });
 }

@@ -10,6 +10,7 @@ import { thrownByFunction } from '../adapters/aws/thrown.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts';
 import type { Split } from '../api/source.ts';
+import type { Clock } from '../core/ports.ts';
 import { decodeValue, encodeValue } from '../core/value-codec.ts';
 import type { Control, TransactionSettler } from '../invocation/control.ts';
 import { createJob } from '../invocation/coordinator/create-job.ts';
@@ -68,14 +69,19 @@ export function newPulseState(): PulseState {
 const tickEveryMs = 1_000;
 const sweepEveryMs = 3_600_000;
 
-export async function handlePulse(deployed: Deployed, state: PulseState, call: PulseCall): Promise<PulseAnswer> {
+export async function handlePulse(
+  deployed: Deployed,
+  state: PulseState,
+  call: PulseCall,
+  clock: Clock = systemClock,
+): Promise<PulseAnswer> {
   try {
-    await createIfAbsent(deployed);
-    const now = systemClock.now();
+    await createIfAbsent(deployed, clock);
+    const now = clock.now();
     const isTickDue = now - state.tickedMs >= tickEveryMs || now < state.tickedMs;
     const isSweepDue = now - state.sweptMs >= sweepEveryMs || now < state.sweptMs;
     const report = await pulse({
-      ...{ ports: deployed.ports, plan: deployed.plan, clock: systemClock, random: systemRandom, memory: state.memory },
+      ...{ ports: deployed.ports, plan: deployed.plan, clock, random: systemRandom, memory: state.memory },
       control: controlOf(deployed, state.lambda),
       settler: settlerOf(deployed),
       sourceContext: deployed.sourceContext,
@@ -89,9 +95,9 @@ export async function handlePulse(deployed: Deployed, state: PulseState, call: P
       state.letters = await countLetters(deployed, report.item);
     }
     if (report.item !== undefined) await switchMappings(deployed, state.lambda, report.item);
-    tellMetrics(report.item, state.letters);
+    tellMetrics(report.item, state.letters, clock);
     const isSucceeded = await succeeded(deployed.ports.items, call);
-    const elapsedMs = call.startedAt === undefined ? 0 : systemClock.now() - Date.parse(call.startedAt);
+    const elapsedMs = call.startedAt === undefined ? 0 : clock.now() - Date.parse(call.startedAt);
     const { intervalMs } = deployed.plan.settings.checkpoints ?? {};
     const { next, waitSeconds } = decideNext({ report, isSucceeded, intervalMs, elapsedMs });
     const { item, isBusy } = report;
@@ -119,7 +125,7 @@ export function decideNext(p: {
   return { next: 'again', waitSeconds: report.isBusy ? 1 : Math.max(1, Math.floor((intervalMs ?? 0) / 2_000)) };
 }
 
-async function createIfAbsent(deployed: Deployed): Promise<void> {
+async function createIfAbsent(deployed: Deployed, clock: Clock): Promise<void> {
   const { plan, ports } = deployed;
   if ((await readJob(ports)) !== undefined) return;
   const splits = new Map<number, readonly Split[]>();
@@ -129,7 +135,7 @@ async function createIfAbsent(deployed: Deployed): Promise<void> {
     if (spec.kind === 'source') splits.set(stage.id, await spec.source.enumerate(deployed.sourceContext(head.uid)));
   }
   await startSinks({ ...surroundings(deployed), objects: ports.objects, generation: 0 });
-  await createJob(ports, { plan, splits, nowMs: systemClock.now() });
+  await createJob(ports, { plan, splits, nowMs: clock.now() });
 }
 
 function surroundings({ plan, targets }: Deployed) {
@@ -209,19 +215,19 @@ async function countLetters({ services }: Deployed, item: JobItem | undefined): 
 }
 
 /** In CloudWatch's embedded format; names as lib/cdk/metrics.ts has them. */
-function tellMetrics(item: JobItem | undefined, letters: number | undefined): void {
+function tellMetrics(item: JobItem | undefined, letters: number | undefined, clock: Clock): void {
   if (item === undefined) return;
   const last = item.completed.at(-1);
   const values = {
     JobFailed: item.status === 'failed' ? 1 : 0,
     ...(letters === undefined ? {} : { DeadLetters: letters }),
-    ...(last === undefined || item.open.length === 0 ? {} : { CheckpointAge: systemClock.now() - last.completedMs }),
+    ...(last === undefined || item.open.length === 0 ? {} : { CheckpointAge: clock.now() - last.completedMs }),
   };
   const names = Object.keys(values).map((Name) => ({ Name, Unit: Name === 'CheckpointAge' ? 'Milliseconds' : 'Count' }));
   console.log(
     JSON.stringify({
       _aws: {
-        Timestamp: Math.floor(systemClock.now()),
+        Timestamp: Math.floor(clock.now()),
         CloudWatchMetrics: [{ Namespace: 'Sluice', Dimensions: [['Job']], Metrics: names }],
       },
       Job: item.job,
