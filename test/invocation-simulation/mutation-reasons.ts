@@ -3,6 +3,53 @@
 import type { Reasons } from '../simulation/mutation.ts';
 
 export const reasons: Reasons = {
+  'P torn': {
+    caughtBy: {
+      file: 'test/property/invocation/ring.test.ts',
+      title: 'what is read of a ring is a log that existed, whatever is appended between its pages',
+    },
+    why: 'Two entries have to be appended while a reader is between the very two pages that they come into, and the state of the first of them has to matter to it.',
+  },
+  'R epoch': {
+    caughtBy: {
+      file: 'test/unit/invocation/coordinator/move.test.ts',
+      title: 'begins while a checkpoint is open: the seal carries its barrier, stands for it, and no other begins until the change is over',
+    },
+    why: 'It takes a checkpoint that was begun and that its parent has not passed, completed by the seal, and then a restore to just this one after a child has written what the parent wrote before.',
+  },
+  'owners: today': {
+    caughtBy: {
+      file: 'test/unit/invocation/coordinator/move.test.ts',
+      title: 'does not begin during a restore, or when somebody else owns',
+    },
+    why: 'A whole restore, its mark and its raised generation, has to lie between the question where a split ends and the write behind its answer.',
+  },
+  'owners: joint': {
+    caughtBy: {
+      file: 'test/unit/invocation/intake.test.ts',
+      title: 'N4: of senders that are followed together wait for what the last of them sent, however their messages come',
+    },
+    why: 'The last message of one parent has to be overtaken by the first of its child on another channel, with a record of the same key in both.',
+  },
+  'owners: operator state': {
+    caughtBy: { file: 'test/unit/invocation/coordinator/move.test.ts', title: 'deals out the operator state of the parent' },
+    why: 'Few jobs have operator state in the stage of a source that evolves, and fewer hold a row back while their parent is sealed.',
+  },
+  'own epoch': {
+    caughtBy: { file: 'test/unit/invocation/versions.test.ts', title: 'its own epoch’s version below those' },
+    why: 'A writer whose own version is neither the newest nor at a restore point is one that slept; what it would lose is what a later writer has.',
+  },
+  'half a flush': {
+    caughtBy: {
+      file: 'test/unit/invocation/state/materialise.test.ts',
+      title: 'up to an entry, it stores what a restore may go back to, although it was written again since',
+    },
+    why: 'The older version is in the ring for half a round more, and is stored with the next flush; a restore to it has to come in between.',
+  },
+  'newer entry of an epoch': {
+    caughtBy: { file: 'test/unit/invocation/versions.test.ts', title: 'of one epoch the larger number, also when that is the stored one' },
+    why: 'A writer has to fall asleep before the first read of its flush, and another one to write and flush the same item in the same epoch before it wakes.',
+  },
   'X first': {
     caughtBy: { of: 'lanes', rule: 'X first' },
     why: 'A split comes again from where it stands, so a marker outlives its record only where a mapping that cannot tell repeats gives it to a warm environment. What follows is a smaller batch, which is right as well; a record parked too soon asks for all its deaths first.',

@@ -48,6 +48,17 @@ export const productMutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'half a flush',
+    rule: 'entries up to some number are in the base when every version of them that a restore may ask for is',
+    patches: [
+      {
+        file: 'invocation/state/overlay.ts',
+        find: 'if (versions.some(({ tag }) => tag.n <= through)) due.push(piece);',
+        replace: 'if (versions.at(-1)!.tag.n <= through) due.push(piece);',
+      },
+    ],
+  },
+  {
     name: 'newer entry of an epoch',
     rule: 'of one epoch the later entry wins',
     patches: [{ file: 'invocation/versions.ts', find: 'else if (united[i]!.n < m.n) united[i] = m;', replace: 'else united[i] = m;' }],

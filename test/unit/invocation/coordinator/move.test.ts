@@ -13,6 +13,7 @@ import { acknowledgementName } from '../../../../lib/invocation/job-item.ts';
 import { decodeHandle } from '../../../../lib/invocation/job-item-codec.ts';
 import { decodeMessage } from '../../../../lib/invocation/message-codec.ts';
 import { createBaseOf, createSubtaskState } from '../../../../lib/invocation/state/subtask-state.ts';
+import { decodeOperatorState, encodeOperatorState } from '../../../../lib/invocation/unit/operators.ts';
 import { decodeItem } from '../../../../lib/invocation/versions.ts';
 import { ScriptedEvolution, ScriptedJob, type ScriptOptions, transaction } from './support/scripted-job.ts';
 
@@ -183,6 +184,25 @@ describe('a change of owners', () => {
     await job.pulse();
     expect((await job.head('0-s2')).transactions).toEqual([transaction('0-s0', 0, 1)]);
     expect((await job.head('0-s3')).transactions).toEqual([]);
+  });
+
+  test('deals out the operator state of the parent', async () => {
+    const job = await atEnd();
+    const elements = [1, 2, 3].map((e) => Uint8Array.of(e));
+    const delayed = {
+      uid: 'in',
+      lists: [{ name: 'rows', redistribution: 'split' as const, elements }],
+      keyed: [],
+      sinkStates: [],
+      accumulators: [],
+    };
+    await job.append('0-s0', { operatorState: { bytes: encodeOperatorState([delayed]), object: undefined } });
+    await job.pulse();
+    const shares = await Promise.all(
+      ['0-s2', '0-s3'].map(async (child) => decodeOperatorState((await job.head(child)).operatorState!.bytes!)[0]!.lists[0]!.elements),
+    );
+    expect(shares.flat()).toEqual(elements);
+    expect(shares.every((share) => share.length > 0)).toBe(true);
   });
 
   test('that is cut off at any request is gone on with, to the same end', async () => {
