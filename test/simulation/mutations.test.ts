@@ -2,30 +2,23 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { mutations as ofLanes } from '../invocation-simulation/lanes/mutation-list.ts';
-import { reasons as reasonsOfLanes } from '../invocation-simulation/lanes/mutation-reasons.ts';
-import { mutations as ofInvocations } from '../invocation-simulation/mutation-list.ts';
-import { reasons as reasonsOfInvocations } from '../invocation-simulation/mutation-reasons.ts';
-import { type Catcher, patched, type Reasons } from './mutation.ts';
-import { mutations as ofEmbedded } from './mutation-list.ts';
+import { breakTable } from './break-table.ts';
+import { listedBreaks, standIns } from './model-breaks.ts';
+import { type Catcher, patched } from './mutation.ts';
+import { hasNeither, root, simulations } from './mutation-lists.ts';
 
-const root = join(import.meta.dirname, '../..');
 const read = (file: string): string => readFileSync(join(root, 'lib', file), 'utf8');
-const lists = { embedded: ofEmbedded, invocations: ofInvocations, lanes: ofLanes };
 
 /** Whether what a reason names is there at all; whether it notices is shown by `npm run sim:mutations`. */
 function isThere(catcher: Catcher): boolean {
-  if ('of' in catcher) return lists[catcher.of as keyof typeof lists].some(({ name }) => name === catcher.rule);
+  if ('of' in catcher)
+    return simulations.some(({ of, mutations }) => of === catcher.of && mutations.some(({ name }) => name === catcher.rule));
   return readFileSync(join(root, catcher.file), 'utf8').includes(catcher.title);
 }
 
-const none: Reasons = {};
+describe.each(simulations)('mutations of the simulation called $of', (simulation) => {
+  const { mutations, seeds, reasons, isListOpen } = simulation;
 
-describe.each([
-  ['the embedded simulation', ofEmbedded, none],
-  ['the simulation of invocations', ofInvocations, reasonsOfInvocations],
-  ['the simulation of lanes', ofLanes, reasonsOfLanes],
-])('mutations of %s', (_, mutations, reasons) => {
   test.each(mutations.map((mutation) => [mutation.name, mutation] as const))(
     '%s finds the text of its rule exactly once',
     (_name, mutation) => {
@@ -44,5 +37,34 @@ describe.each([
     const names = new Set(mutations.map(({ name }) => name));
     expect(Object.keys(reasons).filter((name) => !names.has(name))).toEqual([]);
     expect(Object.values(reasons).filter(({ caughtBy }) => !isThere(caughtBy))).toEqual([]);
+  });
+
+  test('each has a seed that noticed, or a reason', () => {
+    if (!isListOpen && Object.keys(seeds).length > 0)
+      expect(mutations.filter(({ name }) => hasNeither(simulation, name)).map(({ name }) => name)).toEqual([]);
+    expect(Object.keys(reasons).filter((name) => seeds[name] !== undefined)).toEqual([]);
+  });
+});
+
+describe('what the models break', () => {
+  const names = new Set(simulations.flatMap(({ mutations }) => mutations.map(({ name }) => name)));
+
+  test('has a twin among the mutations, or a written reason', () => {
+    expect(listedBreaks).toHaveLength(79);
+    const twins = listedBreaks.map(({ name }) => standIns[name] ?? { mutation: name });
+    expect(twins.filter(({ mutation }) => mutation !== undefined && !names.has(mutation))).toEqual([]);
+    expect(Object.keys(standIns).filter((name) => names.has(name) || !listedBreaks.some((one) => one.name === name))).toEqual([]);
+  });
+
+  test('names every mutation of a model', () => {
+    const listed = new Set(listedBreaks.map(({ name }) => name));
+    expect([...names].filter((name) => /^[PERX] /.test(name) && !listed.has(name))).toEqual([]);
+  });
+
+  test('is in docs/mutations.md; `npm run sim:mutations -- --table` prints it anew', () => {
+    // What notices may be found anew at any time: the page follows when the lists are closed.
+    const rules = (lines: readonly string[]): readonly string[] => lines.map((line) => line.split(' | ').slice(0, 3).join(' | '));
+    const page = readFileSync(join(root, 'docs/mutations.md'), 'utf8').split('\n');
+    expect(rules(page.filter((line) => line.startsWith('|')))).toEqual(rules(breakTable()));
   });
 });

@@ -4,20 +4,17 @@
 // changed, and the mutation has to follow.
 //   npm run sim:mutations                     all of them, of both runtimes; each begins with the seed that caught it last
 //   npm run sim:mutations -- --only NAME      one; `--of embedded`, `invocations` or `lanes`; `--workers N` at once
+//   npm run sim:mutations -- --table          what is known of the breaks of the models, as in docs/mutations.md
 //   npm run sim:mutations -- --scan           from seed 1 on, and writes down what catches; `--seeds K` at most
 // The seeds that caught lie in mutation-seeds.json beside each list. They are hints: a seed that has come to mean another world is looked for anew.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { mutations as ofLanes } from '../invocation-simulation/lanes/mutation-list.ts';
-import { reasons as reasonsOfLanes } from '../invocation-simulation/lanes/mutation-reasons.ts';
-import { mutations as ofInvocations } from '../invocation-simulation/mutation-list.ts';
-import { reasons as reasonsOfInvocations } from '../invocation-simulation/mutation-reasons.ts';
+import { breakTable } from './break-table.ts';
 import { MutableCopy } from './mutable-copy.ts';
-import { type Mutation, patched, type Reason, type Reasons } from './mutation.ts';
-import { mutations as ofEmbedded } from './mutation-list.ts';
+import { type Mutation, patched, type Reason } from './mutation.ts';
+import { hasNeither, root, type Seeds, type Simulation, seedsFile, simulations } from './mutation-lists.ts';
 
 const { values } = parseArgs({
   options: {
@@ -25,36 +22,15 @@ const { values } = parseArgs({
     of: { type: 'string' },
     seeds: { type: 'string' },
     scan: { type: 'boolean', default: false },
+    table: { type: 'boolean', default: false },
     workers: { type: 'string', default: String(availableParallelism()) },
   },
 });
 
-interface Simulation {
-  readonly of: string;
-  readonly script: string;
-  /** Within which each mutation must be caught. */
-  readonly seeds: number;
-  readonly mutations: readonly Mutation[];
-  readonly reasons: Reasons;
-  /** The list names rules for which no seed is known yet. */
-  readonly isListOpen: boolean;
+if (values.table) {
+  for (const line of breakTable()) console.log(line);
+  process.exit();
 }
-
-const lanes = 'test/invocation-simulation/lanes/sim.ts';
-const simulations: readonly Simulation[] = [
-  { of: 'embedded', script: 'test/simulation/sim.ts', seeds: 3_000, mutations: ofEmbedded, reasons: {}, isListOpen: false },
-  {
-    of: 'invocations',
-    script: 'test/invocation-simulation/sim.ts',
-    seeds: 2_000,
-    mutations: ofInvocations,
-    reasons: reasonsOfInvocations,
-    isListOpen: true,
-  },
-  { of: 'lanes', script: lanes, seeds: 2_000, mutations: ofLanes, reasons: reasonsOfLanes, isListOpen: true },
-];
-
-const root = join(import.meta.dirname, '../..');
 
 /** The product as it is now: everything below is made from this copy, whatever is edited meanwhile. */
 const pristine = new MutableCopy(root);
@@ -82,21 +58,17 @@ async function verdictOn(seed: number, what: string, script: string): Promise<Ve
     : { by: undefined, what: `seed ${seed} fails without the mutation too: ${calm}` };
 }
 
-async function scanned(copy: MutableCopy, { script, seeds }: { readonly script: string; readonly seeds: number }): Promise<Verdict> {
+async function scanned(copy: MutableCopy, { script, seedsMax }: Simulation): Promise<Verdict> {
+  const seeds = values.seeds ?? seedsMax;
   const said = await copy.run(script, ['--from', '1', '--seeds', String(seeds), '--workers', '1', '--first-failure']);
   const failure = /^seed (\d+) fails: (.*)$/m.exec(said);
   if (failure === null) return { by: undefined, what: said.trim().split('\n').slice(-3).join(' / ') };
   return verdictOn(Number(failure[1]), failure[2]!, script);
 }
 
-type Seeds = Record<string, number>;
-
-const seedsFile = ({ script }: Simulation): string => join(root, dirname(script), 'mutation-seeds.json');
-const known = new Map<Simulation, Seeds>(simulations.map((s) => [s, JSON.parse(readFileSync(seedsFile(s), 'utf8')) as Seeds]));
-
 /** Whether the seed that caught a rule of the simulation last, if there is one, notices what is gone from the copy. */
 async function noticedAgain(copy: MutableCopy, simulation: Simulation, rule: string): Promise<Verdict | undefined> {
-  const hint = known.get(simulation)![rule];
+  const hint = simulation.seeds[rule];
   const failure = hint === undefined ? undefined : await failureOf(copy, simulation.script, hint);
   const verdict = failure === undefined ? undefined : await verdictOn(hint!, failure, simulation.script);
   return verdict?.seed === undefined ? undefined : verdict;
@@ -129,7 +101,7 @@ async function verdictOf({ simulation, mutation }: Played, copy: MutableCopy): P
       if (again !== undefined) return again;
       if (reason !== undefined) return await noticedBy(copy, reason);
     }
-    const verdict = await scanned(copy, { script: simulation.script, seeds: Number(values.seeds ?? simulation.seeds) });
+    const verdict = await scanned(copy, simulation);
     return verdict.by === undefined && reason !== undefined ? await noticedBy(copy, reason) : verdict;
   } finally {
     restore();
@@ -157,17 +129,13 @@ function staleness({ mutation }: Played): string | undefined {
   }
 }
 
-function hasNeither({ simulation, mutation: { name } }: Played): boolean {
-  return known.get(simulation)![name] === undefined && simulation.reasons[name] === undefined;
-}
-
 /** In order of the list, without what is gone. */
 function sorted(seeds: Seeds, mutations: readonly Mutation[]): Seeds {
   return Object.fromEntries(mutations.flatMap(({ name }) => (seeds[name] === undefined ? [] : [[name, seeds[name]] as const])));
 }
 
 function noteSeed({ simulation, mutation: { name } }: Played, seed: number): void {
-  const seeds = known.get(simulation)!;
+  const { seeds } = simulation;
   if (!values.scan && seeds[name] !== seed) console.log(`${name}: mutation-seeds.json is out of date, it is ${seed} now`);
   seeds[name] = seed;
   if (values.scan) writeFileSync(seedsFile(simulation), `${JSON.stringify(sorted(seeds, simulation.mutations), undefined, 2)}\n`);
@@ -179,15 +147,14 @@ const survives = ({ mutation: { name, rule } }: Played, what: string): void => {
   console.log(`${name} (${rule}) → SURVIVES: ${what}`);
 };
 
+const isUnasked = !values.scan && values.only === undefined;
 const played: Played[] = [];
 const open: Played[] = [];
 for (const one of chosen) {
   const stale = staleness(one);
-  // To look for what may notice takes long: only who asks for it gets it.
-  if (stale !== undefined) survives(one, stale);
-  else if (values.scan || values.only !== undefined || !hasNeither(one)) played.push(one);
-  else if (one.simulation.isListOpen) open.push(one);
-  else survives(one, 'no seed is known to notice, and no reason is given; `--only` looks for a seed');
+  // To look for what may notice takes long: in an open list only who asks for it gets it.
+  else if (one.simulation.isListOpen && isUnasked && hasNeither(one.simulation, one.mutation.name)) open.push(one);
+  else played.push(one);
 }
 
 let next = 0;
