@@ -152,6 +152,7 @@ const played: Played[] = [];
 const open: Played[] = [];
 for (const one of chosen) {
   const stale = staleness(one);
+  if (stale !== undefined) survives(one, stale);
   // To look for what may notice takes long: in an open list only who asks for it gets it.
   else if (one.simulation.isListOpen && isUnasked && hasNeither(one.simulation, one.mutation.name)) open.push(one);
   else played.push(one);
