@@ -8,6 +8,7 @@ export default defineConfig({
     'testing/index': 'lib/testing/index.ts',
     'aws/index': 'lib/aws/index.ts',
     'cdk/index': 'lib/cdk/index.ts',
+    'cdk/deploy-app': 'lib/cdk/deploy-app.ts',
     'cli/main': 'lib/cli/main.ts',
     'cli/invocation-worker': 'lib/cli/invocation-worker.ts',
   },

@@ -19,6 +19,8 @@ export interface CommandEntry extends Described {
   readonly load?: () => Promise<Command>;
   /** With --stack; absent: the command is not for deployed jobs. */
   readonly loadDeployed?: () => Promise<Command>;
+  /** With and without --stack. */
+  readonly always?: () => Promise<Command>;
 }
 
 const set: Flag = { name: 'set', value: 'key=value', repeats: true, help: 'a setting of sluice.yaml, for this call; may be repeated' };
@@ -81,6 +83,40 @@ const named = (name: string, positional: string, ...own: readonly Flag[]): Comma
   takesParams: false,
   flags: [...own, set, ...deployed],
 });
+
+const yes: Flag = { name: 'yes', help: 'do not ask' };
+
+const deploy: CommandShape = {
+  name: 'deploy',
+  positionals: ['FILE'],
+  takesParams: true,
+  flags: [
+    { name: 'stack', value: 'NAME', help: 'the stack that is made or changed; `sluice-` and the name of the job by default' },
+    { name: 'endpoint', value: 'URL', help: 'address of an emulator of AWS, which is bootstrapped first' },
+    {
+      name: 'bind',
+      value: 'name=NAME|ARN',
+      repeats: true,
+      help: 'what stands behind a name of the job: a stream, queue, table or bucket that is there; may be repeated',
+    },
+    set,
+    { name: 'table', value: 'NAME', help: 'a table with the state of the job, which stayed or was restored, in place of a new one' },
+    { name: 'bucket', value: 'NAME', help: 'the bucket that belongs to it' },
+    yes,
+  ],
+};
+
+const destroy: CommandShape = {
+  name: 'destroy',
+  positionals: ['FILE'],
+  takesParams: false,
+  flags: [
+    { name: 'stack', value: 'NAME', help: 'the stack that is removed; `sluice-` and the name of the job by default' },
+    { name: 'endpoint', value: 'URL', help: 'address of an emulator of AWS' },
+    { name: 'delete-state', help: 'delete table, bucket and queues with all that the job knows; without it they stay' },
+    yes,
+  ],
+};
 
 const operatorFlag: Flag = { name: 'operator', value: 'UID', help: 'uid of the operator' };
 const stateFlag: Flag = { name: 'state', value: 'NAME', help: 'name of the state' };
@@ -178,7 +214,17 @@ export const commands: readonly CommandEntry[] = [
     summary: 'shows what the jobs of a stack are doing',
     loadDeployed: async () => (await import('./aws/look.ts')).statusDeployed,
   },
+  {
+    shape: deploy,
+    summary: 'makes or changes a stack on AWS that runs the job, with the CDK underneath',
+    always: async () => (await import('./aws/deploy.ts')).deploy,
+  },
+  {
+    shape: destroy,
+    summary: 'removes the stack; the state of the job stays unless that is said',
+    always: async () => (await import('./aws/destroy.ts')).destroy,
+  },
 ];
 
 /** Commands of later versions: refused by name instead of being called unknown. */
-export const laterCommands: readonly string[] = ['savepoint', 'stop', 'state list', 'state export', 'deploy', 'destroy'];
+export const laterCommands: readonly string[] = ['savepoint', 'stop', 'state list', 'state export'];

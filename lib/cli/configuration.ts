@@ -16,6 +16,8 @@ export const configurationFile = 'sluice.yaml';
 
 export interface Configuration {
   readonly settings: GlobalSettings;
+  /** The same as they were written, by name. */
+  readonly settingTexts: ReadonlyMap<string, string>;
   /** Parameters of the file, by name. */
   readonly params: ReadonlyMap<string, string>;
   /** Those of them that stand at the top level (F3). */
@@ -61,7 +63,8 @@ export async function loadConfiguration({ directory, variables, set }: Sources):
     if (!isSettingName(name)) throw unknownSetting(name, '--set');
     settings.set(name, { text: assignment.slice(at + 1), origin: '--set' });
   }
-  return { settings: readSettings(settings), params, looseParams };
+  const settingTexts = new Map([...settings].map(([name, { text: written }]) => [name, written]));
+  return { settings: readSettings(settings), settingTexts, params, looseParams };
 }
 
 function readOptional(path: string): string | undefined {

@@ -20,6 +20,8 @@ export interface JobCall {
   /** What the job reads and was given, by name. */
   readonly params: ReadonlyMap<string, string>;
   readonly settings: GlobalSettings;
+  /** Settings as they were written, by name. */
+  readonly settingTexts: ReadonlyMap<string, string>;
   readonly parallelism: number | undefined;
 }
 
@@ -72,7 +74,7 @@ export async function prepareJob({ shape, arguments: given }: Call): Promise<Job
   if (failure === undefined) refuseUnread(reader.namesRead, configuration, unknown, given.params);
   if (description === undefined) throw misspelledFlag(failure, reader.namesRead, given.params, unknown) ?? failure;
   const params = new Map([...reader.namesRead].flatMap((name) => present(name, values.get(name))));
-  return { job, description, params, settings, parallelism };
+  return { job, description, params, settings, settingTexts: configuration.settingTexts, parallelism };
 }
 
 /**
@@ -93,15 +95,24 @@ function misspelledFlag(
 /** A run needs a file for every name; a plan can be shown without. */
 function bindOf({ name: command }: CommandShape, given: readonly string[] | undefined): Pick<GlobalSettings, 'bind'> {
   if (given === undefined && command !== 'run') return {};
+  return { bind: readBind(given ?? [], 'PATH') };
+}
+
+/**
+ * Pure. The `name=target` of each --bind.
+ * @param what  a target is called, in errors
+ * @throws SluiceError `COMMAND_LINE_INVALID`
+ */
+export function readBind(given: readonly string[], what: string): Readonly<Record<string, string>> {
   const bind: Record<string, string> = {};
-  for (const assignment of given ?? []) {
+  for (const assignment of given) {
     const at = assignment.indexOf('=');
-    if (at < 1 || at === assignment.length - 1) throw usageError(`--bind ${assignment} has no target; write --bind name=PATH`);
+    if (at < 1 || at === assignment.length - 1) throw usageError(`--bind ${assignment} has no target; write --bind name=${what}`);
     const name = assignment.slice(0, at);
     if (Object.hasOwn(bind, name)) throw usageError(`--bind ${name} is given twice, as ${bind[name]} and as ${assignment.slice(at + 1)}`);
     bind[name] = assignment.slice(at + 1);
   }
-  return { bind };
+  return bind;
 }
 
 function refuseUnread(

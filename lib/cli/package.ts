@@ -50,3 +50,9 @@ export function workerModule(): URL {
   found ??= find();
   return new URL(runsFromSource ? 'lib/cli/invocation-worker.ts' : 'dist/cli/invocation-worker.js', found.root);
 }
+
+/** The module of the process that makes the stack of `deploy`. */
+export function deployApp(): URL {
+  found ??= find();
+  return new URL(runsFromSource ? 'lib/cdk/deploy-app.ts' : 'dist/cdk/deploy-app.js', found.root);
+}

@@ -1,11 +1,11 @@
 // Calls a function of a deployed job and waits for its answer.
 import { thrownByFunction } from '../../adapters/aws/thrown.ts';
-import { type AwsPlace, loadClient } from './sdk.ts';
+import { type AwsPlace, asked, loadClient } from './sdk.ts';
 
 export interface FunctionCaller {
   /**
    * @returns what it answers
-   * @throws SluiceError with the code that the function threw
+   * @throws SluiceError with the code that the function threw, or as `asked`
    */
   call(name: string, event: Readonly<Record<string, unknown>>): Promise<unknown>;
   close(): void;
@@ -22,8 +22,9 @@ export async function functionCaller(place: AwsPlace): Promise<FunctionCaller> {
   });
   return {
     call: async (name, event) => {
-      const { FunctionError: failed, Payload: payload } = await client.send(
-        new sdk.InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(event)) }),
+      const command = new sdk.InvokeCommand({ FunctionName: name, Payload: Buffer.from(JSON.stringify(event)) });
+      const { FunctionError: failed, Payload: payload } = await asked(`lambda:InvokeFunction on ${name}`, place, () =>
+        client.send(command),
       );
       const text = Buffer.from(payload ?? []).toString('utf8');
       const said: unknown = text === '' ? undefined : JSON.parse(text);

@@ -7,7 +7,7 @@ import type { JobItem } from '../../invocation/job-item.ts';
 import { patient } from '../../invocation/patience.ts';
 import type { Call } from '../commands.ts';
 import { type FunctionCaller, functionCaller } from './call-function.ts';
-import type { AwsPlace } from './sdk.ts';
+import { type AwsPlace, emulatorVariables } from './sdk.ts';
 import { type DeployedJob, findDeployed, readStack } from './stack.ts';
 
 export interface OpenedDeployment {
@@ -17,8 +17,17 @@ export interface OpenedDeployment {
   item(): Promise<JobItem>;
 }
 
+/** Where the call goes. Credentials and Region that an emulator does not ask for are put into the place of those that are missing. */
 export function placeOf({ arguments: given }: Call): AwsPlace {
-  return { endpoint: given.flags.get('endpoint')?.[0] };
+  const endpoint = given.flags.get('endpoint')?.[0];
+  if (endpoint !== undefined) Object.assign(process.env, emulatorVariables(endpoint, process.env));
+  return { endpoint };
+}
+
+/** The same call of another command that takes a job and its stack. */
+export function callOn(call: Call, job: string, stack: string): Call {
+  const { arguments: given } = call;
+  return { ...call, arguments: { ...given, positionals: [job], flags: new Map([...given.flags, ['stack', [stack]]]) } };
 }
 
 /** Opens the job of the call, and closes it when the work is done. */

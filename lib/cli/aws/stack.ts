@@ -2,7 +2,8 @@
 import type { Output } from '@aws-sdk/client-cloudformation';
 import { SluiceError } from '../../core/errors.ts';
 import { nearest } from '../../core/suggest.ts';
-import { type AwsPlace, loadClient } from './sdk.ts';
+import { appOutput } from './job-app.ts';
+import { type AwsPlace, asked, loadClient } from './sdk.ts';
 
 export interface DeployedJob {
   readonly stack: string;
@@ -21,28 +22,46 @@ export interface DeployedJob {
   readonly queues: Readonly<Record<string, string>>;
   /** UUIDs of its event source mappings. */
   readonly mappings: readonly string[];
+  /** True when `sluice deploy` made the stack, so that nothing but the job is in it. */
+  readonly isWholeStack: boolean;
 }
 
 type Said = ReadonlyMap<string, string>;
 
+/** A stack as CloudFormation tells it. */
+export interface StackState {
+  /** Such as `UPDATE_COMPLETE`. */
+  readonly status: string;
+  readonly jobs: readonly DeployedJob[];
+}
+
 /**
  * The jobs of a stack, by name.
- * @throws SluiceError `STACK_UNKNOWN`, `STACK_WITHOUT_JOB`
+ * @throws SluiceError `STACK_UNKNOWN`, `STACK_WITHOUT_JOB`, `ENDPOINT_UNREACHABLE`, `STORE_FORBIDDEN`
  */
 export async function readStack(stack: string, place: AwsPlace): Promise<readonly DeployedJob[]> {
+  const state = await readStackState(stack, place);
+  if (state !== undefined) return state.jobs;
+  throw new SluiceError('STACK_UNKNOWN', {
+    message: `there is no stack ${stack}${place.endpoint === undefined ? ' in this account and Region' : ` at ${place.endpoint}`}`,
+    next: 'fix-the-command',
+    advice: '`sluice deploy FILE --stack NAME` makes one; AWS_REGION and AWS_PROFILE choose where it is looked for',
+  });
+}
+
+/** @returns `undefined`: there is no such stack */
+export async function readStackState(stack: string, place: AwsPlace): Promise<StackState | undefined> {
   const sdk = await loadClient('@aws-sdk/client-cloudformation', () => import('@aws-sdk/client-cloudformation'));
   const client = new sdk.CloudFormationClient({ ...(place.endpoint === undefined ? {} : { endpoint: place.endpoint }) });
   try {
-    const { Stacks: stacks = [] } = await client.send(new sdk.DescribeStacksCommand({ StackName: stack }));
-    return jobsOf(stack, stacks[0]?.Outputs ?? []);
+    const { Stacks: stacks = [] } = await asked(`cloudformation:DescribeStacks on stack ${stack}`, place, () =>
+      client.send(new sdk.DescribeStacksCommand({ StackName: stack })),
+    );
+    const [found] = stacks;
+    return found === undefined ? undefined : { status: found.StackStatus ?? '', jobs: jobsOf(stack, found.Outputs ?? []) };
   } catch (error) {
-    if (!(error instanceof Error) || !/does not exist/.test(error.message)) throw error;
-    throw new SluiceError('STACK_UNKNOWN', {
-      message: `there is no stack ${stack}${place.endpoint === undefined ? ' in this account and Region' : ` at ${place.endpoint}`}`,
-      next: 'fix-the-command',
-      advice: '`sluice deploy FILE --stack NAME` makes one; AWS_REGION and AWS_PROFILE choose where it is looked for',
-      cause: error,
-    });
+    if (error instanceof Error && /does not exist/.test(error.message)) return undefined;
+    throw error;
   } finally {
     client.destroy();
   }
@@ -84,6 +103,7 @@ function jobOf(stack: string, prefix: string, said: Said): DeployedJob {
     controls: Object.assign({}, ...parts('Controls')) as Record<string, string>,
     queues: Object.assign({}, ...parts('Queues')) as Record<string, string>,
     mappings: parts('Mappings').flat() as string[],
+    isWholeStack: said.has(appOutput),
   };
 }
 

@@ -11,6 +11,8 @@ import { type OpenedDeployment, withDeployment } from './open.ts';
 
 const pulseEveryMs = 500;
 const waitMs = 15 * 60_000;
+/** A pulse that fails is made up for by the next one; as many in a row are no accident. */
+const failuresMax = 3;
 
 export const pauseDeployed: Command = (call) =>
   withDeployment(call, async (o) => {
@@ -65,8 +67,9 @@ function checkpointOf(path: string | undefined): number | 'latest' {
   return Number(number);
 }
 
-/** @throws SluiceError `STEP_TIMED_OUT`; the job goes on with it all the same */
+/** @throws SluiceError `STEP_TIMED_OUT`, or what pulses throw; the job goes on with it all the same */
 async function pulsesUntil({ deployed, functions, item }: OpenedDeployment, isThere: (item: JobItem) => boolean): Promise<JobItem> {
+  let failures = 0;
   for (let waited = 0; ; waited += pulseEveryMs) {
     const now = await item();
     if (isThere(now)) return now;
@@ -78,7 +81,12 @@ async function pulsesUntil({ deployed, functions, item }: OpenedDeployment, isTh
         job: deployed.job,
       });
     }
-    await functions.call(deployed.pulse, {});
+    try {
+      await functions.call(deployed.pulse, {});
+      failures = 0;
+    } catch (error) {
+      if (++failures >= failuresMax) throw error;
+    }
     await clock.sleep(pulseEveryMs).done;
   }
 }

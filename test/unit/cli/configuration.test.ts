@@ -37,7 +37,7 @@ describe('where a setting comes from', () => {
   });
 
   test('without a file there are no settings', async () => {
-    expect(await load({})).toEqual({ settings: {}, params: new Map(), looseParams: new Set() });
+    expect(await load({})).toEqual({ settings: {}, settingTexts: new Map(), params: new Map(), looseParams: new Set() });
   });
 
   test('an error names the origin', async () => {
