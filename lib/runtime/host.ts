@@ -87,6 +87,11 @@ export class OperatorHost {
     }
   }
 
+  /** What was done since `takeEffects`. */
+  get effects(): Effects {
+    return this.#effects;
+  }
+
   /** What was done since the last call. */
   takeEffects(): Effects {
     const effects = this.#effects;

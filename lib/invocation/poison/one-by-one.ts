@@ -23,9 +23,12 @@ export class OneByOne {
   readonly processed: RecordName[] = [];
   readonly #settled: RecordName[] = [];
   readonly #isParked: (name: RecordName) => boolean;
+  readonly #checkOutput: () => void;
 
-  constructor(isParked: (name: RecordName) => boolean) {
+  /** @param checkOutput  throws when what a record left cannot be stored */
+  constructor(isParked: (name: RecordName) => boolean, checkOutput: () => void = () => undefined) {
     this.#isParked = isParked;
+    this.#checkOutput = checkOutput;
   }
 
   feed(batch: RecordBatch, input: 0 | 1, at: RecordPlace, process: (batch: RecordBatch, input: 0 | 1) => void): void {
@@ -36,6 +39,7 @@ export class OneByOne {
       else {
         this.current = name;
         process(single, input);
+        this.#checkOutput();
         this.current = undefined;
         this.processed.push(name);
       }

@@ -7,6 +7,7 @@ import type { OneByOne } from '../poison/one-by-one.ts';
 import type { Committed } from './commit.ts';
 import { Failures } from './failures.ts';
 import { dropOperators } from './operators.ts';
+import { checkOfOutput } from './output-check.ts';
 import { type Ran, run } from './run.ts';
 import type { UnitServices } from './services.ts';
 import type { Session } from './session.ts';
@@ -36,7 +37,7 @@ export async function tryRun<W>(
 ): Promise<RanOutgoing<W> | 'again' | 'wait'> {
   failures.timers.begin(warm.newest.head);
   warm.timers.to = failures.timers;
-  const ran = await run(warm, services, (host) => work(host, failures.newRun()));
+  const ran = await run(warm, services, (host) => work(host, failures.newRun(checkOfOutput(host))));
   warm.timers.to = undefined;
   if (ran.kind === 'failed') {
     failures.blame(ran.error);

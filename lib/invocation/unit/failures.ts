@@ -1,8 +1,8 @@
 // What one invocation knows of records that fail, from one run of its unit to the next. The rules are those of poison/attempts.ts; this keeps the
 // book between a run that threw and the run that leaves its record out, or stops before it.
 //   F1  A unit is run in whole batches until a record fails, or the newest entry says that one failed before; then record by record.
-//   F2  What no single record can be blamed for (its result cannot be stored, say) is run again with fewer records, until one is left.
-//   F3  What timers throw is no record's fault: the timer itself is left out for it (timer-failures.ts).
+//   F2  What is found out behind all of them (operator state that cannot be stored, say) is run again with fewer records, until one is left.
+//   F3  What timers throw, or pass on and cannot be stored, is no record's fault: the timer itself is left out for it (timer-failures.ts).
 //   F4  A failure counts when it was seen on a cache that has been compared with the head of the changelog: a cache that another writer has overtaken
 //       can make user code throw. So the first one only asks for that.
 //   F5  Counts are those of the newest entry. An append that was lost makes this start over.
@@ -86,10 +86,11 @@ export class Failures {
     return this.#isProven;
   }
 
-  newRun(): OneByOne {
-    this.#run = new OneByOne((name) => this.isParked(name));
+  /** @param checkOutput  throws when what was passed on since its last call cannot be stored */
+  newRun(checkOutput?: () => void): OneByOne {
+    this.#run = new OneByOne((name) => this.isParked(name), checkOutput);
     this.#isCareful ||= this.timers.counts.length > 0;
-    this.timers.newRun(this.#isCareful);
+    this.timers.newRun(this.#isCareful, checkOutput);
     return this.#run;
   }
 

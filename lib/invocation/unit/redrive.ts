@@ -17,6 +17,7 @@ import { isReplayDue } from '../source-intake.ts';
 import { makeRoom, type Proposal } from './commit.ts';
 import { withLetters } from './failing-run.ts';
 import { readBody } from './lane-run.ts';
+import { checkOfOutput } from './output-check.ts';
 import { proposalOf } from './proposal.ts';
 import { type Ran, type RunOutcome, run } from './run.ts';
 import type { UnitServices } from './services.ts';
@@ -53,9 +54,12 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
 
 export function runLetter(warm: WarmSubtask, services: UnitServices, letter: DeadLetter): Promise<RunOutcome<void>> {
   const { timer, operator, batch, input } = letter;
-  if (timer === undefined) return run(warm, services, (host) => host.process(givenAgain(batch, warm, host), input));
-  const { domain, time, key, cause } = timer;
-  return run(warm, services, (host) => host.fireAgain(operator, domain, { time, key: keyOfEncoded(key), cause }));
+  return run(warm, services, (host) => {
+    const checkOutput = checkOfOutput(host);
+    if (timer === undefined) host.process(givenAgain(batch, warm, host), input);
+    else host.fireAgain(operator, timer.domain, { time: timer.time, key: keyOfEncoded(timer.key), cause: timer.cause });
+    checkOutput();
+  });
 }
 
 /** The effect, and the end of the letter. */

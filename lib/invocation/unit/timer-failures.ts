@@ -1,5 +1,5 @@
-// What one invocation knows of timers whose callback throws. A timer is tried as a record is, a bounded number of times, and then a letter takes its
-// place; it belongs to no record, so its count lies beside those of records under a name of its own.
+// What one invocation knows of timers whose callback throws, or passes on what cannot be stored. A timer is tried as a record is, a bounded number of
+// times, and then a letter takes its place; it belongs to no record, so its count lies beside those of records under a name of its own.
 //   K1  A unit in which a timer throws is committed without it only when its tries are used up. Until then nothing of the unit is committed but the
 //       counts: event time must not pass a timer that may yet fire. So the input comes again, and the timer with it.
 //   K2  One invocation counts every timer of its unit that throws once, so that many are no slower to be done with than one.
@@ -41,6 +41,7 @@ export class TimerFailures implements TimerWatch {
   /** The timer that fires, or whose output is being passed on; of a run that threw, the one to blame. */
   current: FailedTimer | undefined;
   readonly #attemptsMax: number;
+  #checkOutput: (() => void) | undefined;
   #entry = '';
   #before: readonly Attempt[] = [];
   #attempts: readonly Attempt[] = [];
@@ -62,14 +63,16 @@ export class TimerFailures implements TimerWatch {
     this.#waiting = [];
   }
 
-  newRun(isWatching: boolean): void {
+  newRun(isWatching: boolean, checkOutput?: () => void): void {
     this.isWatching = isWatching;
+    this.#checkOutput = checkOutput;
     this.current = undefined;
     this.#parked = [];
     this.#passed = new Map();
   }
 
   fires(operator: string, domain: TimeDomain, timer: Timer): boolean {
+    this.#checkOutput?.(); // of the one before
     const failed = failedTimer(operator, domain, timer);
     this.current = failed;
     if (isGivenUp(this.#attempts, failed.name, this.#attemptsMax)) {
@@ -80,6 +83,7 @@ export class TimerFailures implements TimerWatch {
   }
 
   passed(operator: string, domain: TimeDomain, now: number): void {
+    this.#checkOutput?.();
     this.current = undefined;
     this.#passed.set(placeOf(operator, domain), now);
   }

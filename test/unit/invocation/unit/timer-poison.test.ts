@@ -17,6 +17,10 @@ class Timed {
 
   constructor(p: {
     readonly throws: (key: string) => boolean;
+    /** What a timer passes on cannot be stored. */
+    readonly isUnstorable?: (key: string) => boolean;
+    /** A record that passes on what cannot be stored. */
+    readonly unstorableRecord?: string;
     readonly domain?: 'event' | 'processing';
     readonly stages?: 1 | 2;
     readonly keys?: number;
@@ -29,7 +33,8 @@ class Timed {
     const watermarks = WatermarkStrategy.forMonotonousTimestamps<string>().withTimestamps((key) => 1_000 + Number(key.slice(1)));
     const timed = keyedProcess({
       state: { seen: valueState({ default: () => 0 }) },
-      processElement: (_key: string, ctx, _out: Collector<string>) => {
+      processElement: (key: string, ctx, out: Collector<string>) => {
+        if (key === p.unstorableRecord) out.collect((() => key) as never);
         ctx.state.seen.update(ctx.state.seen.value() + 1);
         if (domain === 'event') ctx.timerService.registerEventTimeTimer(2_000);
         else ctx.timerService.registerProcessingTimeTimer(this.world.now + 5_000);
@@ -39,6 +44,7 @@ class Timed {
         ctx.state.seen.update(ctx.state.seen.value() + 10);
         this.calls.set(key, (this.calls.get(key) ?? 0) + 1);
         out.collect(`${key} ${domain === 'event' ? at : 'fired'} ${ctx.state.seen.value()}`);
+        if (p.isUnstorable?.(key) === true) out.collect((() => key) as never);
         if (this.#isDown(key)) throw new Error(`no to ${key}`);
       },
     });
@@ -163,6 +169,52 @@ describe('a timer whose callback throws', () => {
     await p.world.create();
     expect(await p.give(['k0', 'k1'], true)).toEqual({ kind: 'done' });
     expect((await p.letters()).length).toBe(1);
+  });
+});
+
+describe('a timer whose output cannot be stored', () => {
+  for (const stages of [1, 2] as const) {
+    test(`is parked after its tries, and neither a record nor another timer for it, in ${stages} stage(s)`, async () => {
+      const p = new Timed({ throws: () => false, isUnstorable: (key) => key === 'k2', stages, environments: 2 });
+      await p.world.run();
+      expect(p.rows).toEqual(rowsOf('k0', 'k1', 'k3'));
+      const letters = await p.letters();
+      expect(letters).toMatchObject([
+        { letter: { place: '#timer/event/timed', error: { code: 'VALUE_NOT_ENCODABLE' }, timer: { domain: 'event', time: 2_000 } } },
+      ]);
+      expect(letters[0]?.letter.batch.values).toMatchObject([{ key: 'k2' }]);
+    });
+  }
+
+  test('fires by the clock: ticks try it, park it, and leave it', async () => {
+    let isFixed = false;
+    const p = new Timed({ throws: () => false, isUnstorable: (key) => key === 'k2' && !isFixed, domain: 'processing' });
+    await p.world.create();
+    await p.give(['k0', 'k1', 'k2', 'k3'], false);
+    p.world.now += 10_000;
+    const tick = (): Promise<Answer> => p.world.invoke({ kind: 'tick', subtask: '0-0' });
+    expect(await tick()).toEqual({ kind: 'refused', why: 'record-failed' });
+    expect(await tick()).toEqual({ kind: 'refused', why: 'record-failed' });
+    expect(await p.letters()).toEqual([]);
+    expect(await tick()).toEqual({ kind: 'done' });
+    expect(await tick()).toEqual({ kind: 'done' });
+    const [{ id }] = (await p.letters()) as [ListedLetter];
+    const redrive = (): Promise<Answer> => p.world.invoke({ kind: 'redrive', subtask: '0-0', letter: id });
+    expect(await redrive()).toEqual({ kind: 'refused', why: 'record-failed' });
+    isFixed = true;
+    expect(await redrive()).toEqual({ kind: 'done' });
+    for (let n = 0; n < 8; n++) await p.world.pulse();
+    expect(p.rows).toEqual(['k0 fired 11', 'k1 fired 11', 'k2 fired 11', 'k3 fired 11']);
+  });
+
+  test('keeps to itself in a unit in which a record does the same', async () => {
+    const p = new Timed({ throws: () => false, isUnstorable: (key) => key === 'k1', unstorableRecord: 'k3' });
+    await p.world.run();
+    expect(p.rows).toEqual(rowsOf('k0', 'k2'));
+    expect((await p.letters()).map(({ letter }) => [letter.place.split('/')[0], letter.error.code]).sort()).toEqual([
+      ['#timer', 'VALUE_NOT_ENCODABLE'],
+      ['in', 'VALUE_NOT_ENCODABLE'],
+    ]);
   });
 });
 
