@@ -128,10 +128,18 @@ export interface Source<T> {
    * them, such as the shards of a stream.
    */
   readonly comparePlaces?: ((a: unknown, b: unknown) => number) | undefined;
-  /** Makes records of what an event hands over as one. @param data  as the service keeps it */
-  readRecord?(data: Uint8Array, out: SourceOutput<T>): void;
+  /**
+   * Makes records of what an event hands over as one.
+   * @param data  as the service keeps it; `undefined`: a record that is a key alone, which in a topic says that the key is gone
+   */
+  readRecord?(data: Uint8Array | undefined, out: SourceOutput<T>, key?: Uint8Array): void;
   /** Splits give way to others while the job runs. `enumerate` then gives those that come first. */
   readonly evolution?: SplitEvolution | undefined;
+  /**
+   * Splits are only ever added, each with a number that it keeps, as the partitions of a topic are. `enumerate` gives those that there are, in order of
+   * their numbers; one that comes later begins with the first event that has records of it. Not together with `evolution`.
+   */
+  readonly splitOf?: ((ordinal: number) => Split) | undefined;
   /** A queue: its messages are only ever delivered. `enumerate` then gives one split for each lane, and `open` is not called. */
   readonly queue?: QueueDelivery<T> | undefined;
   /** It reads what this name is bound to when the job runs. */

@@ -17,7 +17,9 @@ export interface StreamShard {
 export interface StreamRecord {
   /** Decimal text of up to 129 digits. */
   readonly sequence: string;
-  readonly data: Uint8Array;
+  /** `undefined`: a record that is a key alone. */
+  readonly data: Uint8Array | undefined;
+  readonly key?: Uint8Array | undefined;
 }
 
 export interface StreamPage {
@@ -52,6 +54,24 @@ export interface StreamTarget {
   read(cursor: string, recordsMax: number): Promise<StreamPage>;
   /** @param rows  at most 500 and 10 MiB */
   append(rows: readonly AppendedRow[]): Promise<readonly NotTaken[]>;
+}
+
+/** Records of a partition, oldest first; their numbers are its offsets. */
+export interface TopicPage {
+  readonly records: readonly StreamRecord[];
+  /** Offset at which the next page begins. */
+  readonly next: bigint;
+  /** Of the oldest record that the partition still has. */
+  readonly oldest: bigint;
+  /** Behind its newest record. */
+  readonly end: bigint;
+}
+
+export interface TopicTarget {
+  /** How many there are; they are numbered from 0. */
+  partitions(): Promise<number>;
+  /** @param from  offset; `undefined`: the oldest. One that the partition no longer has gives no records, and `oldest` tells. */
+  read(partition: number, from: bigint | undefined, recordsMax: number): Promise<TopicPage>;
 }
 
 export interface QueueTarget {
@@ -96,6 +116,7 @@ export interface BucketTarget {
 export interface Targets {
   table(name: string): RowTable;
   stream(name: string): StreamTarget;
+  topic(name: string): TopicTarget;
   queue(name: string): QueueTarget;
   bucket(name: string): BucketTarget;
 }

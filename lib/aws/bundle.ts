@@ -5,7 +5,7 @@
 //   U3  The engine is in it once: what the user's module imports as `sluice` is what the handler works with.
 //   U4  A function's credentials are in its environment. The rest of the SDK's search for them (profiles, sign-ins, instances) is a tenth of a bundle
 //       and is left out. So are its event streams, which no request of ours has. The user's own clients keep both.
-//   U5  The client of streams is left out of a job of which no module says `kinesis`.
+//   U5  The client of streams is left out of a job of which no module says `kinesis`, that of topics where none says `kafka`.
 //   U6  Of the clients' schemas only those of the requests that are made stay (plain-keys.ts). Endpoint discovery, which no client of ours has on, goes.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,9 @@ export function bundleRole({ role, entry, outDir }: BundleRequest): void {
     throw new SluiceError('JOB_FILE_MISSING', { message: `there is no file ${entry}`, next: 'fix-the-command', file: entry });
   const between = mkdtempSync(join(tmpdir(), 'sluice-bundle-'));
   try {
-    joinUserCode({ role, entry, outDir }, buildEngine(role, between, { hasStreams: role === 'check' || saysKinesis(entry) }));
+    const says = role === 'check' ? { kinesis: true, kafka: false } : saidBy(entry);
+    if (says.kafka) checkTopicClients();
+    joinUserCode({ role, entry, outDir }, buildEngine(role, between, says));
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const said = error instanceof Error ? error.message : String(error);
@@ -59,9 +61,14 @@ function common(): BuildOptions {
   };
 }
 
+interface Services {
+  readonly kinesis: boolean;
+  readonly kafka: boolean;
+}
+
 /** Looks at the user's module with all that it brings along. More than needed is harmless. */
-function saysKinesis(entry: string | undefined): boolean {
-  if (entry === undefined) return false;
+function saidBy(entry: string | undefined): Services {
+  if (entry === undefined) return { kinesis: false, kafka: false };
   const { outputFiles: files = [] } = esbuild().buildSync({
     ...common(),
     entryPoints: [resolve(entry)],
@@ -69,7 +76,21 @@ function saysKinesis(entry: string | undefined): boolean {
     format: 'esm',
     write: false,
   });
-  return files.some(({ text }) => /kinesis/i.test(text) || /import\s*\*\s*as\s+\w+\s+from\s*"sluice"/.test(text));
+  const says = (what: RegExp): boolean => files.some(({ text }) => what.test(text));
+  const all = says(/import\s*\*\s*as\s+\w+\s+from\s*"sluice"/);
+  return { kinesis: all || says(/kinesis/i), kafka: says(/kafka/i) };
+}
+
+const topicClients = ['@platformatic/kafka', '@aws-sdk/client-secrets-manager'];
+
+function checkTopicClients(): void {
+  const missing = topicClients.filter((name) => !existsSync(join(nodeModules(), name)));
+  if (missing.length === 0) return;
+  throw new SluiceError('PACKAGE_MISSING', {
+    message: `a job that reads a topic needs ${missing.join(' and ')} where it is bundled`,
+    next: 'fix-the-command',
+    advice: `npm install --save-dev ${missing.join(' ')}`,
+  });
 }
 
 const credentialsText = `export { fromEnv as defaultProvider } from '@aws-sdk/credential-provider-env';\n`;
@@ -80,12 +101,13 @@ export class EventStreamSerde {}
 const discoveryText = 'export class EndpointCache {}\n';
 
 /** @returns the file that stands for `sluice` and for `sluice/aws`, of which it has what the role needs */
-function buildEngine(role: BundledRole, between: string, { hasStreams }: { readonly hasStreams: boolean }): string {
+function buildEngine(role: BundledRole, between: string, says: Services): string {
   const instead = (name: string, text: string): string => {
     const file = join(between, name);
     writeFileSync(file, text);
     return file;
   };
+  const nothing = instead('nothing.cjs', 'module.exports = {};\n');
   const [engine, handlers] = [sourceOf('sluice'), sourceOf('sluice/aws')].map((file) => JSON.stringify(file));
   const { outputFiles: files } = esbuild().buildSync({
     ...common(),
@@ -96,7 +118,10 @@ function buildEngine(role: BundledRole, between: string, { hasStreams }: { reado
     alias: {
       '@aws-sdk/credential-provider-node': instead('credentials.mjs', credentialsText),
       '@aws-sdk/endpoint-cache': instead('no-discovery.mjs', discoveryText),
-      ...(hasStreams ? {} : { '@aws-sdk/client-kinesis': instead('no-streams.cjs', 'module.exports = {};\n') }),
+      ...(says.kinesis ? {} : { '@aws-sdk/client-kinesis': nothing }),
+      ...(says.kafka
+        ? { '@platformatic/wasm-utils': '@platformatic/wasm-utils/bundled' } // a bundle is one file
+        : Object.fromEntries(topicClients.map((name) => [name, nothing]))),
       '@smithy/core/event-streams': instead('event-streams.mjs', eventStreamsText),
     },
     format: 'esm',

@@ -8,6 +8,7 @@ import { nodeByteStreams } from '../adapters/embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { defaultsOf, readSettings } from '../adapters/embedded/settings.ts';
 import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts';
+import { openTopic } from '../adapters/kafka/open-topic.ts';
 import type { Job } from '../api/job.ts';
 import { ParamValues } from '../api/params.ts';
 import type { SourceContext } from '../api/source.ts';
@@ -53,7 +54,10 @@ export function openDeployed({ job, variables }: DeployedOptions): Deployed {
   const { table, bucket, queues } = settings;
   const tally: StageTally = { conflicts: 0 };
   const ports = counting(openAwsPorts({ table, bucket, queues, clients, random: systemRandom }), tally);
-  const targets = openTargets({ bind: settings.bind, clients });
+  const targets = openTargets({
+    ...{ bind: settings.bind, clients },
+    openTopic: (name, target) => openTopic(name, target, { variables, clock: systemClock }),
+  });
   const options = {
     ...{ plan, ports, targets, clock: systemClock, random: systemRandom, files: nodeFileSystem, streams: nodeByteStreams },
     report: say,

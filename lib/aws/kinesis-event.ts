@@ -1,19 +1,16 @@
 // An event of a Kinesis mapping: records of one shard, in order.
-//   K1  The place of a record is its sequence number, a decimal text of up to 129 digits, compared as a number. Numbers are not dense, so that how
-//       many records came before is the subtask's to know: an event says only where each of its records ends.
+//   K1  The place of a record is its sequence number, a decimal text of up to 129 digits, compared as a number. Numbers are not dense.
 //   K2  The answer names the lowest number that is not committed; everything from there comes again.
-//   K3  A record that cannot be read, and that the format does not pass over, ends the event: what lies before it is taken first.
-//   K4  Which subtask a shard belongs to never changes, so what is known stays known; a shard that is not known yet is looked for again.
+//   K3  Which subtask a shard belongs to never changes, so what is known stays known; a shard that is not known yet is looked for again.
 
 import { Buffer } from 'node:buffer';
-import type { Source, SourceOutput } from '../api/source.ts';
 import { SluiceError } from '../core/errors.ts';
 import { knownSplits } from '../invocation/coordinator/changes.ts';
 import { sourceOf, splitOwner } from '../invocation/coordinator/owners.ts';
-import type { Answer, EventRecord, Invocation } from '../invocation/invocation.ts';
+import type { Answer, Invocation } from '../invocation/invocation.ts';
 import type { InvocationPorts } from '../invocation/ports.ts';
-import { uncounted } from '../invocation/source-intake.ts';
 import type { Deployed } from './deployed.ts';
+import { type DeliveredRecord, readEvents } from './read-events.ts';
 
 export interface KinesisRecord {
   /** Shard and sequence number. */
@@ -42,7 +39,7 @@ export function isKinesisEvent(event: unknown): event is KinesisEvent {
   return first?.eventSource === 'aws:kinesis';
 }
 
-/** @throws SluiceError `SUBTASK_UNKNOWN` for a shard that the job has not heard of yet, `MALFORMED_RECORD` (K3) */
+/** @throws SluiceError `SUBTASK_UNKNOWN` for a shard that the job has not heard of yet, `MALFORMED_RECORD` when the first record cannot be read */
 export async function kinesisParts(
   deployed: Pick<Deployed, 'ports' | 'plan' | 'settings'>,
   { Records: records }: KinesisEvent,
@@ -60,7 +57,7 @@ export async function kinesisParts(
   for (const [shard, own] of Map.groupBy(records, shardOf)) {
     const ordinal = await ordinalOf(deployed.ports, stage, shard);
     const { subtask } = splitOwner(stage, ordinal, {});
-    const { events, numbers } = readEvents(source, own);
+    const { events, numbers } = readEvents(source, own.map(delivered));
     if (events.length > 0)
       parts.push({ numbers, invocation: { kind: 'records', subtask, split: ordinal, records: events, isLast: false } });
   }
@@ -87,45 +84,8 @@ async function ordinalOf(ports: Pick<InvocationPorts, 'items'>, stage: number, s
   });
 }
 
-/** Records of an event, as the source reads them. @throws what reading the first record of the stream throws */
-export function readEvents(
-  source: Pick<Source<unknown>, 'readRecord'>,
-  records: readonly KinesisRecord[],
-): { readonly events: readonly EventRecord[]; readonly numbers: readonly string[] } {
-  const events: EventRecord[] = [];
-  const numbers: string[] = [];
-  let aside: { readonly side: string; readonly value: unknown; readonly number: string }[] = [];
-  const give = (after: EventRecord['after']): void => {
-    for (const { side, value, number } of aside) {
-      events.push({ value, after, side });
-      numbers.push(number);
-    }
-    aside = [];
-  };
-  for (const { kinesis } of records) {
-    const number = kinesis.sequenceNumber;
-    const out: SourceOutput<unknown> = {
-      values: [],
-      count: 0,
-      side: ({ id: side }, value) => aside.push({ side, value, number }),
-    };
-    try {
-      source.readRecord?.(Buffer.from(kinesis.data, 'base64'), out);
-    } catch (error) {
-      if (events.length === 0) throw error;
-      numbers.push(number);
-      return { events, numbers };
-    }
-    for (let sub = 0; sub < out.count; sub++) {
-      const after = { index: uncounted, at: { sequence: number, sub } };
-      give(after);
-      events.push({ value: out.values[sub], after });
-      numbers.push(number);
-    }
-  }
-  const last = aside.at(-1);
-  if (last !== undefined) give({ index: uncounted, at: { sequence: last.number, sub: 0 } });
-  return { events, numbers };
+function delivered({ kinesis }: KinesisRecord): DeliveredRecord {
+  return { number: kinesis.sequenceNumber, data: Buffer.from(kinesis.data, 'base64') };
 }
 
 /** Pure. */

@@ -6,12 +6,14 @@
 
 import { SluiceError } from '../core/errors.ts';
 import type { Clock } from '../core/ports.ts';
-import type { Answer } from '../invocation/invocation.ts';
+import { sourceOf } from '../invocation/coordinator/owners.ts';
+import type { Answer, Invocation } from '../invocation/invocation.ts';
 import { queueOfStage } from '../invocation/lane/queues.ts';
 import type { Exchange } from '../invocation/ports.ts';
 import { type ControlAnswer, controlAnswer, invocationOf, isControlEvent } from './control-call.ts';
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
+import { isKafkaEvent, type KafkaAnswer, type KafkaEvent, kafkaAnswerOf, kafkaParts, recordsOf, wholeOrNothing } from './kafka-event.ts';
 import { isKinesisEvent, type KinesisAnswer, kinesisAnswerOf, kinesisParts } from './kinesis-event.ts';
 import {
   answerOf,
@@ -20,7 +22,6 @@ import {
   queueParts,
   type SqsAnswer,
   type SqsEvent,
-  type SqsPart,
   type SqsRecord,
   uncommitted,
 } from './sqs-event.ts';
@@ -35,7 +36,8 @@ export type StageEvent = SqsEvent | { readonly invocation: string } | object;
 /** What of an event was not committed is handed out again after this, not after the queue's whole time. */
 const againAfterMs = 2_000;
 
-export type StageAnswer = SqsAnswer | KinesisAnswer | ControlAnswer;
+type EventAnswer = SqsAnswer | KinesisAnswer | KafkaAnswer;
+export type StageAnswer = EventAnswer | ControlAnswer;
 
 export async function handleStage(deployed: Deployed, event: StageEvent, context: LambdaContext, clock: Clock): Promise<StageAnswer> {
   const deadlineMs = clock.now() + context.getRemainingTimeInMillis();
@@ -48,17 +50,18 @@ export async function handleStage(deployed: Deployed, event: StageEvent, context
   }
 }
 
-async function handleEvent(deployed: Deployed, event: object, deadlineMs: number, clock: Clock): Promise<SqsAnswer | KinesisAnswer> {
+async function handleEvent(deployed: Deployed, event: object, deadlineMs: number, clock: Clock): Promise<EventAnswer> {
   const { plan, settings, tally } = deployed;
   const startedMs = clock.now();
   try {
     if (isKinesisEvent(event)) return kinesisAnswerOf(await invokeAll(deployed, await kinesisParts(deployed, event), deadlineMs));
+    if (isKafkaEvent(event)) return await handlePartitions(deployed, event, deadlineMs);
     if (isSqsEvent(event)) return await handleMessages(deployed, event, deadlineMs);
     throw eventUnknown(event);
   } finally {
     const { conflicts } = tally;
     tally.conflicts = 0;
-    const records = (event as { readonly Records?: readonly unknown[] }).Records?.length ?? 0;
+    const records = isKafkaEvent(event) ? recordsOf(event) : ((event as { readonly Records?: readonly unknown[] }).Records?.length ?? 0);
     const stage = settings.stage ?? 0;
     console.log(stageMetricsLine({ job: plan.job, stage, records, conflicts, durationMs: clock.now() - startedMs }, clock.now()));
   }
@@ -71,14 +74,14 @@ function eventUnknown(event: object): SluiceError {
       ? `records of ${records[0]?.eventSource}`
       : `an event with ${Object.keys(event).join() || 'nothing'} in it`;
   return new SluiceError('EVENT_UNKNOWN', {
-    message: `the function of a stage was given ${what}, and knows the events of SQS and of Kinesis`,
+    message: `the function of a stage was given ${what}, and knows the events of SQS, of Kinesis and of Kafka`,
     next: 'fix-the-command',
     advice: 'only its own mappings and the pulse call it',
   });
 }
 
 interface Part {
-  readonly invocation: SqsPart['invocation'];
+  readonly invocation: Invocation;
 }
 
 export interface AnsweredPart<P> {
@@ -87,26 +90,46 @@ export interface AnsweredPart<P> {
   readonly answer: Answer | undefined;
 }
 
-/** @throws what a part threw, when every part did */
+/** Parts of one subtask one after the other. @throws what a part threw, when every part did */
 async function invokeAll<P extends Part>(
   { environment }: Deployed,
   parts: readonly P[],
   deadlineMs: number,
 ): Promise<readonly AnsweredPart<P>[]> {
   const errors: unknown[] = [];
+  const invoke = async (part: P): Promise<AnsweredPart<P>> => {
+    try {
+      return { part, answer: await environment.invoke(part.invocation, { deadlineMs }) };
+    } catch (error) {
+      errors.push(error);
+      console.error(errorLine(error));
+      return { part, answer: undefined };
+    }
+  };
+  const bySubtask = [...Map.groupBy(parts, ({ invocation }) => invocation.subtask).values()];
   const answered = await Promise.all(
-    parts.map(async (part): Promise<AnsweredPart<P>> => {
-      try {
-        return { part, answer: await environment.invoke(part.invocation, { deadlineMs }) };
-      } catch (error) {
-        errors.push(error);
-        console.error(errorLine(error));
-        return { part, answer: undefined };
-      }
+    bySubtask.map(async (own) => {
+      const answers: AnsweredPart<P>[] = [];
+      for (const part of own) answers.push(await invoke(part));
+      return answers;
     }),
   );
   if (errors.length > 0 && errors.length === parts.length) throw errors[0];
-  return answered;
+  return answered.flat();
+}
+
+async function handlePartitions(deployed: Deployed, event: KafkaEvent, deadlineMs: number): Promise<KafkaAnswer> {
+  const { parts, unreadable } = kafkaParts(deployed, event);
+  for (const { error } of unreadable) console.error(errorLine(error));
+  if (parts.length === 0 && unreadable[0] !== undefined) throw unreadable[0].error;
+  const answer = kafkaAnswerOf(await invokeAll(deployed, parts, deadlineMs), unreadable);
+  return takesOffsets(deployed) ? answer : wholeOrNothing(answer);
+}
+
+/** Whether the mapping of this stage was made so that it looks at the answer. */
+function takesOffsets({ plan, settings }: Deployed): boolean {
+  const name = sourceOf(plan.stages[settings.stage ?? 0])?.binding?.name;
+  return name !== undefined && settings.bind[name]?.reportsFailures === true;
 }
 
 async function handleMessages(deployed: Deployed, event: SqsEvent, deadlineMs: number): Promise<SqsAnswer> {

@@ -50,6 +50,7 @@ export const errorCodes = {
 
   // Records, keys, values and user code
   INPUT_CHANGED: 'an input is not the one that was read before the restore',
+  INPUT_NOT_TAKEN: 'a part of an event was not taken, and comes again with all of it',
   INPUT_NOT_FOUND: 'an input does not exist or cannot be read',
   KEY_NOT_SUPPORTED: 'a key holds what has no identity by value',
   MALFORMED_RECORD: 'a record of the input does not have its format',

@@ -6,10 +6,11 @@
 //   S4  The watermark is the minimum over the subtask's splits, as in a job of one process.
 //   S5  Where an event cannot count its records (`uncounted`), a record is a repeat when its place is not behind that of the split, and the others are
 //       counted here. Nothing shows then that records are missing: such an event source hands records out from where it was last answered.
+//   S6  A split that nobody had heard of begins with the first event of it, where the source adds splits and this subtask is to read them.
 
-import type { SplitPosition } from '../api/source.ts';
+import type { Split, SplitPosition } from '../api/source.ts';
 import type { WatermarkStrategy } from '../api/watermark.ts';
-import { batchRecordsMax, type RecordBatch } from '../core/batch.ts';
+import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
 import { consecutiveOrigins } from '../core/origins.ts';
 import { WatermarkGenerator } from '../operators/watermark-generator.ts';
 import { isWatermarkDue, malformedOrigin, sourceWatermark } from '../runtime/source-progress.ts';
@@ -28,6 +29,8 @@ export interface SourceIntakeOptions {
   readonly isEager: boolean;
   /** Orders places of a source whose events do not count their records; see `Source.comparePlaces`. */
   readonly comparePlaces?: ((a: unknown, b: unknown) => number) | undefined;
+  /** A split that is new to the source, if this subtask reads it; see `Source.splitOf`. */
+  readonly splitOf?: ((ordinal: number) => Split | undefined) | undefined;
   /** What origins begin with, before the id of the split (`sourceOrigin`); `undefined` in jobs without. */
   readonly origins: string | undefined;
 }
@@ -75,11 +78,11 @@ export class SourceIntake {
 
   /** Every split has been read: the subtask's own end is due. */
   get hasEnded(): boolean {
-    return this.#splits.every(({ hasEnded }) => hasEnded);
+    return this.#o.splitOf === undefined && this.#splits.every(({ hasEnded }) => hasEnded);
   }
 
   take(event: SplitEvent, to: SourceTarget): Taken {
-    const split = this.#splits.find(({ ordinal }) => ordinal === event.split);
+    const split = this.#splitOf(event.split);
     if (split === undefined) return { kind: 'unknown-split' };
     if (!event.isReplay && isReplayDue(split)) return { kind: 'replay-first' };
     const { fresh, gapAt } = freshRecords(this.#counted(event.records, split), split);
@@ -91,7 +94,7 @@ export class SourceIntake {
 
   /** Name of the good record that ends at a position; see `RecordPlace`. */
   nameOf(ordinal: number, after: SplitPosition): { readonly place: string; readonly record: string } {
-    const split = this.#splits.find((one) => one.ordinal === ordinal);
+    const split = this.#splitOf(ordinal);
     return { place: split === undefined ? '' : placeOf(this.#o.uid, split), record: String(after.index - 1) };
   }
 
@@ -100,7 +103,7 @@ export class SourceIntake {
     readonly count: number;
     readonly first: { readonly place: string; readonly record: string } | undefined;
   } {
-    const split = this.#splits.find(({ ordinal }) => ordinal === event.split);
+    const split = this.#splitOf(event.split);
     const fresh =
       split === undefined ? [] : freshRecords(this.#counted(event.records, split), split).fresh.filter(({ side }) => side === undefined);
     const [first] = fresh;
@@ -109,6 +112,15 @@ export class SourceIntake {
 
   parts(): Pick<EntryHead, 'splits' | 'watermark'> {
     return { splits: this.#splits.map((split) => ({ ...split })), watermark: this.#watermark };
+  }
+
+  #splitOf(ordinal: number): OpenSplit | undefined {
+    const known = this.#splits.find((split) => split.ordinal === ordinal);
+    const added = known === undefined ? this.#o.splitOf?.(ordinal) : undefined;
+    if (added === undefined) return known;
+    const begun = unreadSplit(ordinal, added);
+    this.#splits.push(begun);
+    return begun;
   }
 
   #counted(records: readonly EventRecord[], split: OpenSplit): readonly EventRecord[] {
@@ -187,6 +199,10 @@ export class SourceIntake {
     const { origins } = this.#o;
     return origins === undefined ? undefined : `${origins}${split.id}/`;
   }
+}
+
+export function unreadSplit(ordinal: number, split: Split): SplitProgress {
+  return { ordinal, split, position: undefined, hasEnded: false, largest: noWatermark, malformed: 0, replayUntil: 0 };
 }
 
 function placeOf(uid: string, { split }: Pick<SplitProgress, 'split'>): string {

@@ -3,6 +3,7 @@
 
 import { ParamValues } from '../../lib/api/params.ts';
 import type { Source, Split } from '../../lib/api/source.ts';
+import type { Targets } from '../../lib/api/targets.ts';
 import type { Clock, FileSystem } from '../../lib/core/ports.ts';
 import { compile } from '../../lib/graph/compile.ts';
 import type { Plan } from '../../lib/graph/plan.ts';
@@ -32,6 +33,7 @@ export interface InvocationWorldOptions {
   readonly limits?: EnvironmentOptions['limits'];
   readonly files?: FileSystem;
   readonly wrap?: (ports: InvocationPorts) => InvocationPorts;
+  readonly targets?: Targets;
 }
 
 export class InvocationWorld {
@@ -74,7 +76,8 @@ export class InvocationWorld {
     const { plan, ports, clock, random } = this;
     const limits = { flushBelowSlots: 2, ...this.#o.limits };
     const files = this.#o.files as FileSystem;
-    return createEnvironment({ plan, ports, clock, random, files, report: () => undefined, print: this.#print, limits });
+    const { targets } = this.#o;
+    return createEnvironment({ plan, ports, clock, random, files, targets, report: () => undefined, print: this.#print, limits });
   }
 
   async create(): Promise<void> {
@@ -156,6 +159,7 @@ export class InvocationWorld {
 
   #context(stage: number): Parameters<Source<unknown>['enumerate']>[0] {
     const uid = this.plan.stages[stage]?.operators[0]?.uid as string;
-    return { job: this.plan.job, uid, files: this.#o.files as FileSystem, clock: this.clock, countSkipped: () => undefined };
+    const { files, targets } = this.#o;
+    return { job: this.plan.job, uid, files: files as FileSystem, clock: this.clock, targets, countSkipped: () => undefined };
   }
 }

@@ -30,6 +30,7 @@ type Area =
   | 'adapters/sqlite'
   | 'adapters/invocations'
   | 'adapters/aws'
+  | 'adapters/kafka'
   | 'aws'
   | 'cdk'
   | 'testing'
@@ -64,7 +65,8 @@ const table: Record<Area, Row> = {
   'adapters/sqlite':   { node: 'all',  values: ['core', 'invocation'] },
   'adapters/invocations': { node: 'all', values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite'] },
   'adapters/aws':     { node: 'all',  values: [...engine, 'invocation'], packages: awsPackages },
-  aws:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'adapters/invocations', 'cli'], packages: [...awsPackages, '@middy/core', 'esbuild'] },
+  'adapters/kafka':   { node: 'all',  values: ['core', 'api', 'adapters/aws'], packages: ['@platformatic/kafka', '@aws-sdk/client-secrets-manager'] },
+  aws:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'adapters/kafka', 'adapters/invocations', 'cli'], packages: [...awsPackages, '@middy/core', 'esbuild'] },
   cdk:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'aws', 'cli'], packages: ['aws-cdk-lib', 'constructs'] },
   testing:             { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'entry'] },
   cli:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite', 'adapters/invocations', 'adapters/aws', 'testing', 'entry'], packages: ['yaml', ...awsPackages] },

@@ -8,10 +8,11 @@ import { SluiceError } from '../../core/errors.ts';
 import type { Format } from '../formats/format.ts';
 import { checkFormat } from '../formats/format-checks.ts';
 import { json } from '../formats/json.ts';
+import { aggregationOf } from './aggregated.ts';
 import { boundFile } from './bound-file.ts';
 import { readMessage } from './message-records.ts';
 import { compareStreamPlaces, firstShards, placementOfPartitionKey, shardChanges, splitOfShard } from './stream-places.ts';
-import { StreamReader } from './stream-reader.ts';
+import { type RecordPages, StreamReader } from './stream-reader.ts';
 
 export interface KinesisOptions<T> {
   /** How records lie in a record of the stream. Default `json()`: it is one JSON value. */
@@ -25,7 +26,7 @@ const pagesMax = 20;
  * Reads a Kinesis stream: `kinesis<Click>('clicks')`. The name is bound outside the job.
  *
  * A shard is a split, in order. With `partitionedBy` the producer's partition key has to be the text of that key, because shards split and merge by it and
- * state goes with them. Records that a producer has packed together (KPL) are not taken apart.
+ * state goes with them. Records that a producer has packed together (KPL) are refused, whatever the format does with what it cannot read.
  *
  * @throws SluiceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `NAME_INVALID` at once; `BIND_MISSING` before the job starts
  */
@@ -35,15 +36,16 @@ export function kinesis<T = unknown>(name: string, o: KinesisOptions<T> = {}): S
   const format = o.format ?? json<T>();
   checkFormat('kinesis()', format);
 
-  const read = (data: Uint8Array, out: SourceOutput<T>, countSkipped: () => void): void =>
+  const read = (data: Uint8Array = new Uint8Array(0), out: SourceOutput<T>, countSkipped: () => void): void => {
+    refuseAggregated(name, data);
     readMessage(format, data, { place: `a record of '${name}'`, countSkipped }, out);
+  };
   const open = (split: Split, from: SplitPosition | undefined, ctx: SourceContext): SplitReader<T> =>
     new StreamReader<T>({
-      stream: streamOf(ctx, name),
-      shard: split.id,
+      pages: pagesOf(streamOf(ctx, name), split.id, name),
       from,
       clock: ctx.clock,
-      read: (data, out) => read(data, out, () => ctx.countSkipped()),
+      read: ({ data }, out) => read(data, out, () => ctx.countSkipped()),
     });
   return {
     kind: 'kinesis',
@@ -67,6 +69,24 @@ export function kinesis<T = unknown>(name: string, o: KinesisOptions<T> = {}): S
       placement: placementOfPartitionKey,
     },
   };
+}
+
+function pagesOf(stream: StreamTarget, shard: string, name: string): RecordPages {
+  return {
+    begin: (after) => stream.begin(shard, after),
+    read: (cursor, recordsMax) => stream.read(cursor, recordsMax),
+    beginsAtLast: `shard ${shard} of '${name}'`,
+  };
+}
+
+function refuseAggregated(name: string, data: Uint8Array): void {
+  const aggregation = aggregationOf(data);
+  if (aggregation === undefined) return;
+  throw new SluiceError('MALFORMED_RECORD', {
+    message: `a record of '${name}' holds records that a producer has packed together (KPL)${aggregation === 'whole' ? '' : ', and is damaged'}; they are not taken apart`,
+    next: 'fix-the-job',
+    advice: 'switch aggregation off where the records are put (AggregationEnabled=false); the record stays in the stream until then',
+  });
 }
 
 async function isAtEnd(reader: SplitReader<unknown>): Promise<boolean> {

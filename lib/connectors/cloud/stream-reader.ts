@@ -1,22 +1,33 @@
 // Reads one shard of a stream from a place on, page by page.
 //   R1  One request is under way, and none while records wait to be handed out.
 //   R2  A page may be empty though records follow; the next one is then asked for a little later, since a shard answers five requests a second.
+//   R3  Reading goes on at the record that was read last, itself included. A stream that begins behind it has thrown records away, which is never passed
+//       over without a word.
 
 import type { SourceOutput, SplitPosition, SplitReader } from '../../api/source.ts';
-import type { StreamTarget } from '../../api/targets.ts';
+import type { StreamPage, StreamRecord } from '../../api/targets.ts';
+import { SluiceError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports.ts';
 import { compareStreamPlaces, type StreamPlace } from './stream-places.ts';
 
 const pageRecordsMax = 1_000;
 const pauseMs = 200;
 
+/** One shard, page by page. */
+export interface RecordPages {
+  /** @param after  number of the record that was read last @returns a cursor */
+  begin(after: string | undefined): Promise<string>;
+  read(cursor: string, recordsMax: number): Promise<StreamPage>;
+  /** For messages. Given where the first page has to begin with the record that was read last, itself included. */
+  readonly beginsAtLast?: string;
+}
+
 export interface StreamReaderOptions<T> {
-  readonly stream: StreamTarget;
-  readonly shard: string;
+  readonly pages: RecordPages;
   readonly from: SplitPosition | undefined;
   readonly clock: Clock;
   /** Makes records of one record of the stream. */
-  readonly read: (data: Uint8Array, out: SourceOutput<T>) => void;
+  readonly read: (record: StreamRecord, out: SourceOutput<T>) => void;
 }
 
 type Event<T> =
@@ -34,6 +45,7 @@ export class StreamReader<T> implements SplitReader<T> {
   #loading: Promise<void> | undefined;
   #pause: { cancel(): void } | undefined;
   #isClosed = false;
+  #hasBegun = false;
 
   constructor(o: StreamReaderOptions<T>) {
     this.#o = o;
@@ -82,22 +94,33 @@ export class StreamReader<T> implements SplitReader<T> {
 
   /** Reads one page, and waits before it when the last one was empty. */
   async #load(): Promise<void> {
-    const { stream, shard, clock } = this.#o;
+    const { pages, clock } = this.#o;
     if (this.#wasEmpty) {
       const pause = clock.sleep(pauseMs);
       this.#pause = pause;
       await pause.done;
       if (this.#isClosed) return;
     }
-    this.#cursor ??= await stream.begin(shard, this.#after === undefined ? undefined : this.#after.sequence);
-    const { records, next } = await stream.read(this.#cursor, pageRecordsMax);
-    for (const { sequence, data } of records) this.#take(sequence, data);
+    this.#cursor ??= await pages.begin(this.#after?.sequence);
+    const { records, next } = await pages.read(this.#cursor, pageRecordsMax);
+    this.#checkBegin(records);
+    for (const record of records) this.#take(record);
     this.#wasEmpty = records.length === 0;
     this.#cursor = next;
     this.#hasReadAll = next === undefined;
   }
 
-  #take(sequence: string, data: Uint8Array): void {
+  #checkBegin([first]: readonly StreamRecord[]): void {
+    const { beginsAtLast: shard } = this.#o.pages;
+    if (shard === undefined || first === undefined || this.#hasBegun) return;
+    this.#hasBegun = true;
+    const last = this.#after?.sequence;
+    if (last === undefined || BigInt(first.sequence) <= BigInt(last)) return;
+    throw inputTrimmed(shard, { first: `behind ${last}`, last: `before ${first.sequence}` });
+  }
+
+  #take(record: StreamRecord): void {
+    const { sequence } = record;
     let sub = 0;
     const sides: Event<T>[] = [];
     const out: SourceOutput<T> = {
@@ -105,7 +128,7 @@ export class StreamReader<T> implements SplitReader<T> {
       count: 0,
       side: (tag, value) => sides.push({ kind: 'side', give: (to) => to.side(tag, value) }),
     };
-    this.#o.read(data, out);
+    this.#o.read(record, out);
     const isBehind = (at: StreamPlace): boolean => this.#after === undefined || compareStreamPlaces(at, this.#after) > 0;
     for (let i = 0; i < out.count; i++) {
       const at = { sequence, sub: sub++ };
@@ -113,4 +136,14 @@ export class StreamReader<T> implements SplitReader<T> {
     }
     if (isBehind({ sequence, sub: 0 })) this.#waiting.push(...sides);
   }
+}
+
+/** What is to be read again is gone. */
+export function inputTrimmed(what: string, lost: { readonly first: string; readonly last: string }): SluiceError {
+  return new SluiceError('INPUT_CHANGED', {
+    message: `${what} no longer has all records that are to be read again: those from ${lost.first} to ${lost.last} were thrown away`,
+    next: 'repair-state',
+    advice: 'restore a newer checkpoint, and let the source keep its records for longer than checkpoints are retained',
+    ...lost,
+  });
 }

@@ -3,8 +3,9 @@
 import type { Split } from '../../api/source.ts';
 import { noWatermark } from '../../core/batch.ts';
 import type { Plan } from '../../graph/plan.ts';
-import type { ChannelProgress, EntryHead, LaneProgress, SplitProgress } from '../entry.ts';
+import type { ChannelProgress, EntryHead, LaneProgress } from '../entry.ts';
 import type { Owner } from '../job-item.ts';
+import { unreadSplit } from '../source-intake.ts';
 import { channelsInto, sourceOf } from './owners.ts';
 
 export interface InitialHead {
@@ -50,10 +51,6 @@ export function initialHead(p: InitialHead): EntryHead {
 }
 
 const newLane: LaneProgress = { kept: 0, stored: 0, segment: undefined, replay: undefined, buckets: undefined };
-
-export function unreadSplit(ordinal: number, split: Split): SplitProgress {
-  return { ordinal, split, position: undefined, hasEnded: false, largest: noWatermark, malformed: 0, replayUntil: 0 };
-}
 
 export function unusedChannel(sender: string, exchange: number): ChannelProgress {
   return { sender, exchange, sequence: 0, barrier: 0, hasEnded: false, watermark: noWatermark, isIdle: false };

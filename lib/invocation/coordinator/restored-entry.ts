@@ -5,8 +5,10 @@
 //       entry, so far as they have not been materialised since. A handle with a snapshot of its own needs none.
 //       Under AT_MOST_ONCE nothing is taken a second time: a source goes on where its sealed parent was. A split whose subtask had given way to others
 //       has no seal of this generation; what was read of it is passed over by a replay that runs nothing.
-//   H3  The transactions of the checkpoint have been committed, so none is pending.
+//   H3  A split that came after the checkpoint, where a source adds splits, is read from its beginning to where its sealed parent was.
+//   H4  The transactions of the checkpoint have been committed, so none is pending.
 
+import type { Source } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { addressText } from '../address.ts';
@@ -15,6 +17,7 @@ import { decodeHead } from '../entry-codec.ts';
 import type { JobItem, Owner, Restoring, SubtaskHandle } from '../job-item.ts';
 import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
 import { readRing } from '../ring.ts';
+import { unreadSplit } from '../source-intake.ts';
 import { withoutCountedSilence } from '../unit/silence.ts';
 import { unpackEntries } from '../unpack-entries.ts';
 import { sourceOf } from './owners.ts';
@@ -38,8 +41,8 @@ export async function restoredEntry(ports: InvocationPorts, p: Restored): Promis
 
 /** Pure. */
 export function restoredHead({ handle, owner, restoring, until, seals, plan, lane }: Restored): EntryHead {
-  const head = decodeHead(handle.head);
   const source = sourceOf(plan.stages[owner.stage]);
+  const head = withAddedSplits(decodeHead(handle.head), until, source);
   const isAtMostOnce = plan.settings.checkpoints?.mode === 'AT_MOST_ONCE';
   const furthest = new Map(until);
   const replayUntilOf = (ordinal: number): number => furthest.get(splitName(owner.subtask, ordinal)) ?? 0;
@@ -71,6 +74,14 @@ export function restoredHead({ handle, owner, restoring, until, seals, plan, lan
   };
 }
 
+function withAddedSplits(head: EntryHead, until: JobItem['until'], source: Source<unknown> | undefined): EntryHead {
+  if (source?.splitOf === undefined) return head;
+  const known = new Set(head.splits.map(({ ordinal }) => splitName(head.subtask, ordinal)));
+  const added = until.filter(([name]) => name.startsWith(splitName(head.subtask, '')) && !known.has(name));
+  const ordinals = added.map(([name]) => Number(name.slice(name.lastIndexOf('/') + 1))).sort((a, b) => a - b);
+  return { ...head, splits: [...head.splits, ...ordinals.map((ordinal) => unreadSplit(ordinal, source.splitOf!(ordinal)))] };
+}
+
 function skippingSplits(head: EntryHead, seals: readonly EntryHead[]): EntryHead['splits'] {
   const sealed = seals.find(({ subtask }) => subtask === head.subtask);
   return head.splits.map((split) => {
@@ -81,7 +92,7 @@ function skippingSplits(head: EntryHead, seals: readonly EntryHead[]): EntryHead
 }
 
 /** A split in the job item's `until`. */
-export function splitName(subtask: string, ordinal: number): string {
+export function splitName(subtask: string, ordinal: number | ''): string {
   return `${subtask}/${ordinal}`;
 }
 

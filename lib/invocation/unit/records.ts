@@ -6,6 +6,7 @@
 //       at all: what it reads was taken before.
 //   T4  Of a subtask that has given way to others, what is known to be read is done (departed.ts).
 
+import type { Source } from '../../api/source.ts';
 import { batchRecordsMax, finalWatermark, type RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { PlannedOperator } from '../../graph/plan.ts';
@@ -232,8 +233,15 @@ export function intakeOptions(warm: WarmSubtask, head: EntryHead): ConstructorPa
     watermarks,
     isEager: source.isEager,
     comparePlaces: source.comparePlaces,
+    splitOf: splitsOf(source, warm),
     origins: operator.carriesOrigins === true ? sourceOrigin(operator.uid, source, warm.ring.generation) : undefined,
   };
+}
+
+/** Splits that a source adds are dealt out as those that it began with. */
+function splitsOf({ splitOf }: Source<unknown>, { owner, stage }: WarmSubtask): ConstructorParameters<typeof SourceIntake>[0]['splitOf'] {
+  if (splitOf === undefined) return undefined;
+  return (ordinal) => (ordinal % stage.parallelism === owner.index ? splitOf(ordinal) : undefined);
 }
 
 function answerTo({ taken, count, isStopped }: Step, event: SplitEvent): Answer {

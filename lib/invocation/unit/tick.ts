@@ -21,7 +21,8 @@ import type { WarmSubtask } from './warm-subtask.ts';
 function isEndDue(warm: WarmSubtask): boolean {
   const { head } = warm.newest;
   const spec = warm.stage.operators[0]?.node.operator;
-  return spec?.kind === 'source' && !head.hasEnded && head.splits.every((split) => split.hasEnded);
+  if (spec?.kind !== 'source' || spec.source.splitOf !== undefined) return false; // another split may still be added
+  return !head.hasEnded && head.splits.every((split) => split.hasEnded);
 }
 
 export async function tick(session: Session): Promise<Answer> {

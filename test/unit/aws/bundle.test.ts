@@ -92,6 +92,20 @@ describe('a bundle', () => {
     expect(has(bundled('stage', entry, 'streamless'))).toBe(false);
   });
 
+  it('has the client of topics for a job that names one, in one file', () => {
+    const job = join(place, 'topic.ts');
+    const lines = [
+      "import { defineJob, kafka, print } from 'sluice';",
+      "export default defineJob('topics', (env) => void env.fromSource(kafka('clicks'), { uid: 'c' }).sinkTo(print(), { uid: 'p' }));",
+    ];
+    writeFileSync(job, lines.join('\n'));
+    const file = bundled('pulse', job, 'topics');
+    expect(ran(file, 'console.log(typeof handler)')).toBe('function\n');
+    expect(readFileSync(file, 'utf8')).toMatch(/SCRAM-SHA-512/);
+    expect(readFileSync(file, 'utf8')).not.toMatch(/native\.wasm/);
+    expect(readFileSync(bundled('pulse', entry, 'topicless'), 'utf8')).not.toMatch(/snappy_decompress/);
+  });
+
   it('refuses a module that is not there', () => {
     expect(() => bundleRole({ role: 'stage', entry: join(place, 'none.ts'), outDir: place })).toThrow(
       expect.objectContaining({ code: 'JOB_FILE_MISSING' }),

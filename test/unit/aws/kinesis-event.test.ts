@@ -1,18 +1,14 @@
 import { expect, test } from 'vitest';
 import type { SplitPosition } from '../../../lib/api/source.ts';
-import { type KinesisPart, type KinesisRecord, kinesisAnswerOf, readEvents } from '../../../lib/aws/kinesis-event.ts';
+import { type KinesisPart, kinesisAnswerOf } from '../../../lib/aws/kinesis-event.ts';
+import { type DeliveredRecord, readEvents } from '../../../lib/aws/read-events.ts';
 import { compareStreamPlaces } from '../../../lib/connectors/cloud/stream-places.ts';
 import { kinesis, ndjson } from '../../../lib/index.ts';
 import { countedRecords, uncounted } from '../../../lib/invocation/source-intake.ts';
 
-const record = (sequenceNumber: string, data: string): KinesisRecord => ({
-  eventID: `shardId-000000000000:${sequenceNumber}`,
-  eventSource: 'aws:kinesis',
-  eventSourceARN: 'arn:aws:kinesis:us-east-1:000000000000:stream/clicks',
-  kinesis: { sequenceNumber, partitionKey: 'a', data: Buffer.from(data).toString('base64') },
-});
+const record = (number: string, data: string): DeliveredRecord => ({ number, data: Buffer.from(data) });
 
-const partOf = (...records: readonly KinesisRecord[]): KinesisPart => {
+const partOf = (...records: readonly DeliveredRecord[]): KinesisPart => {
   const { events, numbers } = readEvents(kinesis('clicks', { format: ndjson() }), records);
   return { numbers, invocation: { kind: 'records', subtask: '0-s0', split: 0, records: events, isLast: false } };
 };

@@ -3,11 +3,16 @@ import { indexedSource } from '../../../lib/api/indexed-source.ts';
 import type { SourceContext, SplitReader } from '../../../lib/api/source.ts';
 import { WatermarkStrategy } from '../../../lib/api/watermark.ts';
 import { batchRecordsMax, noWatermark } from '../../../lib/core/batch.ts';
-import { unreadSplit } from '../../../lib/invocation/coordinator/initial-head.ts';
 import type { SplitProgress } from '../../../lib/invocation/entry.ts';
 import { pollRecords, readRecords } from '../../../lib/invocation/event-records.ts';
 import type { EventRecord } from '../../../lib/invocation/invocation.ts';
-import { isReplayDue, SourceIntake, type SourceIntakeOptions, type SourceTarget } from '../../../lib/invocation/source-intake.ts';
+import {
+  isReplayDue,
+  SourceIntake,
+  type SourceIntakeOptions,
+  type SourceTarget,
+  unreadSplit,
+} from '../../../lib/invocation/source-intake.ts';
 
 const monotonous = WatermarkStrategy.forMonotonousTimestamps<unknown>().withTimestamps((value) => value as number);
 

@@ -3,7 +3,7 @@
 
 import { KinesisClient } from '@aws-sdk/client-kinesis';
 import type { RowTable } from '../../../api/row-table.ts';
-import type { BucketTarget, QueueTarget, StreamTarget, Targets } from '../../../api/targets.ts';
+import type { BucketTarget, QueueTarget, StreamTarget, Targets, TopicTarget } from '../../../api/targets.ts';
 import { SluiceError } from '../../../core/errors.ts';
 import { nearest } from '../../../core/suggest.ts';
 import { type AwsClients, clientSettings } from '../clients.ts';
@@ -24,10 +24,13 @@ export interface TargetOptions {
   readonly clients: AwsClients;
   /** Default: made with the settings of the other clients. */
   readonly kinesis?: KinesisClient;
+  /** Of whoever has a client for topics. */
+  readonly openTopic?: (name: string, target: BoundTarget) => TopicTarget;
 }
 
-export function openTargets({ bind, clients, kinesis }: TargetOptions): Targets {
+export function openTargets({ bind, clients, kinesis, openTopic }: TargetOptions): Targets {
   let streams = kinesis;
+  const topics = new Map<string, TopicTarget>();
   const of = (name: string, kind: string): BoundTarget => boundTo(bind, name, kind);
   return {
     table: (name): RowTable => new DynamoRows({ client: clients.dynamodb, table: text(name, of(name, 'dynamodb'), 'table') }),
@@ -35,6 +38,13 @@ export function openTargets({ bind, clients, kinesis }: TargetOptions): Targets 
       const target = of(name, 'kinesis');
       streams ??= new KinesisClient(clientSettings());
       return new KinesisStream(streams, text(name, target, 'stream'));
+    },
+    topic: (name): TopicTarget => {
+      const target = of(name, 'kafka');
+      const opened = topics.get(name) ?? openTopic?.(name, target);
+      if (opened === undefined) throw new SluiceError('INTERNAL', { message: `nobody here reads topic '${name}'`, next: 'report-a-bug' });
+      topics.set(name, opened); // it keeps its connections
+      return opened;
     },
     queue: (name): QueueTarget => {
       const target = of(name, 'sqs');

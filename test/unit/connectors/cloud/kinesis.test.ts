@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { OutputTag } from '../../../../lib/api/functions.ts';
 import type { SourceContext, SourceOutput, SplitPosition, SplitReader } from '../../../../lib/api/source.ts';
 import type { StreamRecord, StreamShard, StreamTarget, Targets } from '../../../../lib/api/targets.ts';
-import { kafka } from '../../../../lib/connectors/cloud/kafka.ts';
 import { kinesis } from '../../../../lib/connectors/cloud/kinesis.ts';
 import {
   compareStreamPlaces,
@@ -146,6 +145,23 @@ describe('a shard', () => {
       );
   });
 
+  test('C42: does not begin behind records that the stream threw away, and says which', async () => {
+    const stream = new FakeStream();
+    stream.all.push(shard('s', { isClosed: true }));
+    stream.put('s', ...Array.from({ length: 9 }, (_, i) => `{"i":${i}}`));
+    const source = kinesis('clicks');
+    const whole = await readAll(source.open({ id: 's' }, undefined, contextOf(stream)));
+    const kept = stream.records.get('s')!.slice(5);
+    stream.records.set('s', kept);
+    const gone = readAll(source.open({ id: 's' }, whole[2]!.after, contextOf(stream)));
+    await expect(gone).rejects.toMatchObject({
+      code: 'INPUT_CHANGED',
+      details: { first: `behind ${10n ** 55n + 14n}`, last: `before ${kept[0]!.sequence}` },
+    });
+    expect(await readAll(source.open({ id: 's' }, whole[5]!.after, contextOf(stream)))).toEqual(whole.slice(6));
+    expect((await readAll(source.open({ id: 's' }, undefined, contextOf(stream)))).length, 'who begins takes what there is').toBe(4);
+  });
+
   test('is over when it is closed and nothing lies behind the position', async () => {
     const stream = new FakeStream();
     stream.put('s', '1', '2', '3');
@@ -185,10 +201,6 @@ describe('the source', () => {
     expect(out.values).toEqual([{ a: 1 }]);
     expect(aside).toMatchObject([{ file: "a record of 'clicks'", text: '{"a":' }]);
     expect(() => kinesis('clicks').readRecord!(Buffer.from('no'), out)).toThrow(/a record of 'clicks' line 1: not JSON/);
-  });
-
-  test('of a Kafka topic is refused before the job starts', async () => {
-    await expect(kafka('clicks').enumerate(contextOf(undefined))).rejects.toMatchObject({ code: 'FEATURE_NOT_AVAILABLE' });
   });
 
   test('refuses wrong options at once', () => {
