@@ -50,8 +50,8 @@ export interface StreamTarget {
   shards(): Promise<readonly StreamShard[]>;
   /** Where reading begins: at the record of a number, itself included; at the oldest record when there is no `at`. */
   begin(shard: string, at: string | undefined): Promise<string>;
-  /** @param cursor  what `begin` or a page gave */
-  read(cursor: string, recordsMax: number): Promise<StreamPage>;
+  /** @param cursor  what `begin` or a page gave  @returns `expired`: the cursor is too old, and `begin` gives another */
+  read(cursor: string, recordsMax: number): Promise<StreamPage | 'expired'>;
   /** @param rows  at most 500 and 10 MiB */
   append(rows: readonly AppendedRow[]): Promise<readonly NotTaken[]>;
 }

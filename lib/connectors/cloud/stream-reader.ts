@@ -3,6 +3,7 @@
 //   R2  A page may be empty though records follow; the next one is then asked for a little later, since a shard answers five requests a second.
 //   R3  Reading goes on at the record that was read last, itself included. A stream that begins behind it has thrown records away, which is never passed
 //       over without a word.
+//   R4  A cursor lives for minutes only. One that is too old is made anew at the last record that was read, whatever froze the reader in between.
 
 import type { SourceOutput, SplitPosition, SplitReader } from '../../api/source.ts';
 import type { StreamPage, StreamRecord } from '../../api/targets.ts';
@@ -17,7 +18,8 @@ const pauseMs = 200;
 export interface RecordPages {
   /** @param after  number of the record that was read last @returns a cursor */
   begin(after: string | undefined): Promise<string>;
-  read(cursor: string, recordsMax: number): Promise<StreamPage>;
+  /** @returns `expired`: the cursor is too old, and `begin` gives another */
+  read(cursor: string, recordsMax: number): Promise<StreamPage | 'expired'>;
   /** For messages. Given where the first page has to begin with the record that was read last, itself included. */
   readonly beginsAtLast?: string;
 }
@@ -36,7 +38,10 @@ type Event<T> =
 
 export class StreamReader<T> implements SplitReader<T> {
   readonly #o: StreamReaderOptions<T>;
-  readonly #after: StreamPlace | undefined;
+  /** Nothing up to here is handed out. */
+  #after: StreamPlace | undefined;
+  /** Of the last record that was read. */
+  #last: StreamPlace | undefined;
   #waiting: Event<T>[] = [];
   #position: SplitPosition;
   #cursor: string | undefined;
@@ -102,7 +107,14 @@ export class StreamReader<T> implements SplitReader<T> {
       if (this.#isClosed) return;
     }
     this.#cursor ??= await pages.begin(this.#after?.sequence);
-    const { records, next } = await pages.read(this.#cursor, pageRecordsMax);
+    const page = await pages.read(this.#cursor, pageRecordsMax);
+    if (page === 'expired') {
+      this.#after = this.#last ?? this.#after;
+      this.#cursor = undefined;
+      this.#hasBegun = false;
+      return;
+    }
+    const { records, next } = page;
     this.#checkBegin(records);
     for (const record of records) this.#take(record);
     this.#wasEmpty = records.length === 0;
@@ -135,6 +147,7 @@ export class StreamReader<T> implements SplitReader<T> {
       if (isBehind(at)) this.#waiting.push({ kind: 'record', value: out.values[i], at });
     }
     if (isBehind({ sequence, sub: 0 })) this.#waiting.push(...sides);
+    this.#last = { sequence, sub: Math.max(0, sub - 1) };
   }
 }
 

@@ -1,5 +1,6 @@
 import {
   GetRecordsCommand,
+  type GetRecordsCommandOutput,
   GetShardIteratorCommand,
   type KinesisClient,
   ListShardsCommand,
@@ -8,7 +9,7 @@ import {
   type Shard,
 } from '@aws-sdk/client-kinesis';
 import type { AppendedRow, NotTaken, StreamPage, StreamShard, StreamTarget } from '../../../api/targets.ts';
-import { errorOf, meaningOf } from '../errors.ts';
+import { errorOf, meaningOf, nameOf } from '../errors.ts';
 
 /**
  * A Kinesis stream.
@@ -46,9 +47,16 @@ export class KinesisStream implements StreamTarget {
     return iterator;
   }
 
-  async read(cursor: string, recordsMax: number): Promise<StreamPage> {
+  async read(cursor: string, recordsMax: number): Promise<StreamPage | 'expired'> {
     const command = new GetRecordsCommand({ ShardIterator: cursor, Limit: recordsMax, StreamARN: this.#arn });
-    const { Records: records = [], NextShardIterator: next } = await this.#ask('GetRecords', () => this.#client.send(command));
+    let page: GetRecordsCommandOutput;
+    try {
+      page = await this.#client.send(command);
+    } catch (error) {
+      if (nameOf(error) === 'ExpiredIteratorException') return 'expired';
+      throw this.#errorOf(error, 'GetRecords');
+    }
+    const { Records: records = [], NextShardIterator: next } = page;
     return {
       records: records.map(({ SequenceNumber: sequence = '', Data: data = new Uint8Array() }) => ({ sequence, data })),
       next: next ?? undefined, // null on a shard that is closed, whatever the type says
@@ -74,8 +82,12 @@ export class KinesisStream implements StreamTarget {
     try {
       return await request();
     } catch (error) {
-      throw errorOf(error, `kinesis:${action} of ${this.#arn}`);
+      throw this.#errorOf(error, action);
     }
+  }
+
+  #errorOf(error: unknown, action: string): Error {
+    return errorOf(error, `kinesis:${action} of ${this.#arn}`);
   }
 }
 

@@ -2,6 +2,7 @@
 // the wire to the port.
 import { Readable } from 'node:stream';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { S3Client } from '@aws-sdk/client-s3';
 import { SQSClient } from '@aws-sdk/client-sqs';
 import { openAwsPorts } from '../../../../lib/adapters/aws/aws-ports.ts';
@@ -25,7 +26,7 @@ export const ok = (body: unknown = {}): Answer => ({ status: 200, body: JSON.str
 
 /** As DynamoDB and SQS spell an error. */
 export function jsonError(
-  service: 'dynamodb.v20120810' | 'sqs' | 'coral.availability' | 'coral.service',
+  service: 'dynamodb.v20120810' | 'kinesis' | 'sqs' | 'coral.availability' | 'coral.service',
   name: string,
   o: ErrorFields = {},
 ): Answer {
@@ -54,6 +55,7 @@ export function xmlError(status: number, code: string, message = `${code} was sa
 export interface ScriptedPorts {
   readonly ports: InvocationPorts;
   readonly clients: AwsClients;
+  readonly kinesis: KinesisClient;
   readonly asked: readonly Asked[];
 }
 
@@ -77,7 +79,7 @@ export function scripted(...answers: readonly Answer[]): ScriptedPorts {
     requestHandler: requestHandler as never,
   };
   const clients: AwsClients = { dynamodb: new DynamoDBClient(settings), s3: new S3Client(settings), sqs: new SQSClient(settings) };
-  return { ports: portsOf(clients), clients, asked };
+  return { ports: portsOf(clients), clients, kinesis: new KinesisClient(settings), asked };
 }
 
 function textOf(body: string | Uint8Array = '{}'): string {

@@ -28,6 +28,8 @@ class FakeStream implements StreamTarget {
   /** Records of a page; 0: every other page is empty. */
   pageMax = 2;
   reads = 0;
+  /** Reads whose cursor is too old, counted from 1. */
+  expires: readonly number[] = [];
 
   put(id: string, ...values: readonly string[]): void {
     const there = this.records.get(id) ?? [];
@@ -47,6 +49,7 @@ class FakeStream implements StreamTarget {
 
   read(cursor: string): ReturnType<StreamTarget['read']> {
     this.reads++;
+    if (this.expires.includes(this.reads)) return Promise.resolve('expired');
     const [id = '', at, kind] = cursor.split(' ');
     const all = this.records.get(id) ?? [];
     const from = Number(at);
@@ -120,6 +123,16 @@ describe('places of a stream', () => {
 });
 
 describe('a shard', () => {
+  test('goes on at the last record that was read when a cursor has become too old, also before the first record', async () => {
+    const stream = new FakeStream();
+    stream.all.push(shard('s', { isClosed: true }));
+    stream.put('s', '1\n2', '3', '4\n5\n6', '7');
+    stream.expires = [1, 4, 5, 8];
+    const read = await readAll(kinesis('clicks', { format: ndjson() }).open({ id: 's' }, undefined, contextOf(stream)));
+    expect(read.map(({ value }) => value)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    expect(read.map(({ after }) => after.index)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+  });
+
   test('is read to its end through pages that are empty, and from every place on', async () => {
     const stream = new FakeStream();
     stream.all.push(shard('s', { isClosed: true }));
