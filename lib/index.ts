@@ -103,6 +103,8 @@ export { type AppendSinkOptions, kinesisSink, sqsSink } from './connectors/cloud
 export { type DynamoDbSinkOptions, dynamoDbSink } from './connectors/cloud/dynamodb-sink.ts';
 export { type KafkaOptions, kafka } from './connectors/cloud/kafka.ts';
 export { type KinesisOptions, kinesis } from './connectors/cloud/kinesis.ts';
+export type { Attributes, TableAttribute } from './connectors/cloud/rows/attributes.ts';
+export { type CommitsPlace, type CommittedRow, commitsKey, committedRow } from './connectors/cloud/rows/committed-row.ts';
 export { type S3SinkOptions, s3Sink } from './connectors/cloud/s3-sink.ts';
 export { type SqsOptions, sqs } from './connectors/cloud/sqs.ts';
 export { type CsvOptions, csv } from './connectors/formats/csv.ts';

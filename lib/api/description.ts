@@ -69,6 +69,8 @@ export type OperatorSpec =
       readonly needsRowIdentity?: boolean;
       readonly target?: string;
       readonly binding?: Binding;
+      /** Throws for a row that the target can never take. */
+      readonly check?: (row: unknown) => void;
     };
 
 export interface LogicalNode {

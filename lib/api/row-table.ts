@@ -1,5 +1,7 @@
 // A table of rows that a job writes to, as its sink needs it: one conditional write for each row. Which service it is the adapter knows.
 
+import { MiB } from '../core/limits.ts';
+
 /** A value of an attribute: numbers as decimal texts, which lose nothing. */
 export type RowValue =
   | { readonly kind: 'text'; readonly text: string }
@@ -8,7 +10,9 @@ export type RowValue =
   | { readonly kind: 'boolean'; readonly is: boolean }
   | { readonly kind: 'null' }
   | { readonly kind: 'list'; readonly items: readonly RowValue[] }
-  | { readonly kind: 'map'; readonly fields: ReadonlyMap<string, RowValue> };
+  | { readonly kind: 'map'; readonly fields: ReadonlyMap<string, RowValue> }
+  /** What only its adapter reads, such as a set that somebody else wrote: it is handed back as it is. */
+  | { readonly kind: 'opaque'; readonly value: unknown; readonly bytes: number };
 
 export type RowFields = ReadonlyMap<string, RowValue>;
 
@@ -37,3 +41,34 @@ export interface RowTable {
 export const rowTagAttribute = 'sluice_tag';
 /** Attribute of a row that is deleted: seconds since the epoch when nobody can write it any more who does not know. For the table's time to live. */
 export const rowGoneAttribute = 'sluice_gone';
+
+/** Attribute of an item that is changed on the condition of its revision: a number, one more with each change. */
+export const rowRevisionAttribute = 'sluice_rev';
+
+/** An item of a table, its key included. */
+export type TableItem = RowFields;
+
+/** What an item becomes: whole, on the condition that it still has the revision with which it was read. */
+export interface ItemChange {
+  /** With its key and the attribute `rowRevisionAttribute`. */
+  readonly item: TableItem;
+  /** The revision that was read; `undefined`: the item had none, or did not exist. */
+  readonly expects: number | undefined;
+}
+
+/** The items of a table, for a sink that decides what becomes of each. */
+export interface ItemTable {
+  /** Read strongly, in order of the keys; `undefined`: there is none. @param keys  each another one */
+  read(keys: readonly RowFields[]): Promise<readonly (TableItem | undefined)[]>;
+  /**
+   * Each by itself. `conflict`: the item has another revision, perhaps because an earlier try of the same change happened. `left`: it was throttled, or
+   * nobody knows; whoever reads the item finds out.
+   */
+  changeEach(changes: readonly ItemChange[]): Promise<readonly ('changed' | 'conflict' | 'left')[]>;
+  /** All of them or none. @param changes  at most 100 items and 4 MB */
+  changeAll(changes: readonly ItemChange[]): Promise<'changed' | 'conflict'>;
+}
+
+/** Of one `changeAll`. */
+export const changeAllItemsMax = 100;
+export const changeAllBytesMax: number = 4 * MiB;

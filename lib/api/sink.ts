@@ -150,6 +150,11 @@ export interface Sink<T> {
   /** Rows of one such key have to come from one subtask: they are exchanged by it, whatever they are keyed by. */
   readonly keyedBy?: ((row: T) => unknown) | undefined;
   /**
+   * Optional, pure: throws for a row that the target can never take. Called for each row when the job makes it, so that the record that made it fails, and
+   * not a checkpoint that has promised it.
+   */
+  check?(row: T): void;
+  /**
    * Its rows come with `origins`: a text for each that says what caused it. It is the same after a replay, a restore or at another
    * parallelism, and no two rows of a run share one.
    */

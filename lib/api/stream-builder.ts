@@ -136,6 +136,7 @@ abstract class AnyStream<T> implements StreamOperations<T> {
       ...(sample.needsRowIdentity === true ? { needsRowIdentity: true } : {}),
       ...(sample.target === undefined ? {} : { target: sample.target }),
       ...(sample.binding === undefined ? {} : { binding: sample.binding }),
+      ...(sample.check === undefined ? {} : { check: (row: unknown) => sample.check?.(row as T) }),
     };
     const node = this.graph.add(spec, this.#edgesTo(sample), label, sample.isStateless !== true);
     if (o?.uid !== undefined) node.uid = checkName('the uid of a sink', o.uid);

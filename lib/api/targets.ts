@@ -1,7 +1,7 @@
 // targets.ts is what sources and sinks of services ask of the service behind a name. A connector knows what it wants of it, an adapter how a
 // service is asked for that; they meet here, so that a job file loads no client of any service.
 
-import type { RowTable } from './row-table.ts';
+import type { ItemTable, RowTable } from './row-table.ts';
 
 /** One shard of a stream. */
 export interface StreamShard {
@@ -115,6 +115,8 @@ export interface BucketTarget {
  */
 export interface Targets {
   table(name: string): RowTable;
+  /** The same tables, for sinks that commit. */
+  items(name: string): ItemTable;
   stream(name: string): StreamTarget;
   topic(name: string): TopicTarget;
   queue(name: string): QueueTarget;

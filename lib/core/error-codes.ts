@@ -57,6 +57,7 @@ export const errorCodes = {
   PARTITION_OUT_OF_RANGE: 'a partitioner chose a subtask that does not exist',
   RECORD_TOO_LARGE: 'a record of the input is longer than the bound',
   RECORD_WITHOUT_TIMESTAMP: 'event time was asked of a record that has none',
+  ROW_TOO_LARGE: 'a row is larger than the target of its sink takes',
   SOCKET_FAILED: 'the connection of a socket source failed',
   SOURCE_NOT_AVAILABLE: 'a source needs what this runtime does not have',
   TIMER_INVALID: 'a timer is set for a time that is none',

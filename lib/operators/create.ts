@@ -30,6 +30,6 @@ export function createOperator(spec: OperatorSpec, environment: OperatorEnvironm
     case 'broadcastProcess':
       return new BroadcastProcessOperator(environment, spec.create(), spec.broadcastState);
     case 'sink':
-      return new SinkOperator(environment);
+      return new SinkOperator(environment, spec.check);
   }
 }

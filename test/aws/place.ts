@@ -11,11 +11,14 @@ export interface Place {
   readonly queue: string;
 }
 
-/** Clients of the emulator that this run has started. */
-export function emulatorClients(): AwsClients {
+/**
+ * Clients of the emulator that this run has started.
+ * @param requestMs  for one request; an emulator on a busy machine may take its time
+ */
+export function emulatorClients(requestMs?: number): AwsClients {
   const { endpoint, variables } = inject('emulator');
   Object.assign(process.env, variables);
-  return createClients({ endpoint });
+  return createClients({ endpoint, ...(requestMs === undefined ? {} : { requestMs }) });
 }
 
 let places = 0;

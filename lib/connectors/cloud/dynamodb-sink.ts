@@ -10,12 +10,16 @@ import { ndjson } from '../formats/ndjson.ts';
 import { fileSink } from '../sinks/file-sink.ts';
 import { type IdempotentSinkOptions, idempotentSink } from '../sinks/idempotent.ts';
 import { rowWrites } from './row-writes.ts';
+import { transactionalRows } from './rows/transactional-sink.ts';
 
 export interface DynamoDbSinkOptions<T> {
   /** Fields of a row that are the table's key: the partition key, or partition and sort key. */
   readonly key: string | readonly [partition: string, sort: string];
-  /** Default `idempotent`: rows are visible at once, and each ends as its last write says. */
-  readonly mode?: 'idempotent';
+  /**
+   * Default `idempotent`: rows are visible at once, and each ends as its last write says. `transactional`: the rows of a checkpoint become visible together,
+   * when it has completed.
+   */
+  readonly mode?: 'idempotent' | 'transactional';
   /** Rows that delete theirs. Two attributes stay for a day: `sluice_tag`, and `sluice_gone`, which is made for the table's time to live. */
   readonly isDelete?: (row: T) => boolean;
   /** `replace` (default): a row is its fields and no others. `merge`: attributes that somebody else keeps in the same item stay. */
@@ -27,20 +31,26 @@ export interface DynamoDbSinkOptions<T> {
 /**
  * Writes rows to a DynamoDB table: `dynamoDbSink('totals', { key: 'user' })`. The name is bound outside the job.
  *
+ * With `mode: 'transactional'` the rows of a checkpoint become visible together, when it has completed. Whoever reads one row reads it like any other. A reader
+ * that wants all or nothing of a checkpoint, whatever the number of rows, reads the item under `commitsKey` first, then the rows, all of it strongly, and takes
+ * of each what `committedRow` says. All rows come to one subtask; the partition key is a text; a row has at most 199 KiB.
+ *
  * Bound to a folder (`--bind totals=DIR`), each row is a line of a file there, the earlier ones of a key included.
  *
  * After a restore rows may for a moment be newer than the state that wrote them; when the replay has caught up they are what an undisturbed run
  * would have written. Texts, numbers, bigints (38 digits), booleans, null, Date (its ISO text), bytes, arrays, sets (as lists), plain objects and maps
  * with texts as keys can be attributes; a field that is `undefined` is left out.
  *
- * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `VALUE_NOT_ENCODABLE`, `SINK_NOT_WRITTEN`
+ * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `VALUE_NOT_ENCODABLE`, `SINK_NOT_WRITTEN`; in transactional mode `ROW_TOO_LARGE`,
+ *   `OUTPUT_CONFLICT` when somebody else writes the same rows, `OUTPUT_TAKEN_OVER` when a later run of the job does
  */
 export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOptions<T>): Sink<T> {
   checkOptions('dynamoDbSink()', o, ['key', 'mode', 'isDelete', 'write', 'isKeyed']);
   const key = keyOf(o);
   if (o.isDelete !== undefined) checkFunction('dynamoDbSink(): isDelete', o.isDelete);
-  checkChoice('mode', o.mode, ['idempotent']);
+  checkChoice('mode', o.mode, ['idempotent', 'transactional']);
   checkChoice('write', o.write, ['replace', 'merge']);
+  if (o.mode === 'transactional') checkTransactional(o);
   const isDeleted = (o.isDelete ?? (() => false)) as (row: unknown) => boolean;
   const [partition] = key;
 
@@ -53,11 +63,15 @@ export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOpti
     };
     return idempotentSink({ write });
   };
-  return {
+  const toAny = {
     kind: 'dynamoDbSink',
     binding: { name, kinds: ['dynamodb'] },
+    toFiles: (path: string) => fileSink<T>({ path, format: ndjson() }),
+  } as const;
+  if (o.mode === 'transactional') return { ...toAny, ...transactionalRows<T>(name, { key, isDeleted }) };
+  return {
+    ...toAny,
     ...(o.isKeyed === true ? {} : { keyedBy: (row: T): unknown => (row as Readonly<Record<string, unknown>>)[partition!] }),
-    toFiles: (path) => fileSink<T>({ path, format: ndjson() }),
     recover: () => undefined,
     createWriter: (ctx) => into(ctx).createWriter(ctx),
     detached: {
@@ -95,4 +109,12 @@ function keyOf({ key }: { readonly key: unknown }): readonly string[] {
 function checkChoice(option: string, value: unknown, choices: readonly string[]): void {
   if (value === undefined || choices.includes(value as string)) return;
   throw new SluiceError('OPTION_INVALID', { message: `dynamoDbSink(): ${option} is ${choices.join(' or ')}`, next: 'fix-the-job', value });
+}
+
+function checkTransactional(o: DynamoDbSinkOptions<never>): void {
+  const refuse = (option: string, why: string): never => {
+    throw new SluiceError('OPTION_INVALID', { message: `dynamoDbSink(): ${option} ${why} in transactional mode`, next: 'fix-the-job' });
+  };
+  if (o.write === 'merge') refuse("write: 'merge'", 'is not possible: a row is changed whole, from what was read to what is to be');
+  if (o.isKeyed !== undefined) refuse('isKeyed', 'has no meaning: all rows of a checkpoint come to one subtask');
 }

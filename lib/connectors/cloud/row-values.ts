@@ -82,3 +82,12 @@ function isPlainObject(value: unknown): value is object {
 function refused(path: string, why: string): SluiceError {
   return new SluiceError('VALUE_NOT_ENCODABLE', { message: path === '' ? why : `${path}: ${why}`, next: 'fix-the-job', path });
 }
+
+/** One text for each number, whatever its notation: digits without zeros at either end, and the power of ten of the first. */
+export function canonicalDigits(digits: string): string {
+  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)([0-9]*)\.?([0-9]*)(?:[eE]([+-]?[0-9]+))?$/.exec(digits) ?? [];
+  const all = `${whole}${fraction}`;
+  const from = all.search(/[1-9]/);
+  if (from < 0) return '0';
+  return `${sign}${all.slice(from).replace(/0+$/, '')}e${whole.length - from + Number(exponent)}`;
+}

@@ -6,7 +6,7 @@
 import { type RowFields, type RowValue, type RowWrite, rowGoneAttribute, rowTagAttribute } from '../../api/row-table.ts';
 import { type RowTag, rowTagAt } from '../../api/row-tag.ts';
 import { SluiceError } from '../../core/errors.ts';
-import { rowFields } from './row-values.ts';
+import { canonicalDigits, rowFields } from './row-values.ts';
 
 export interface RowShape {
   /** Names of the fields that are the table's key: partition key, and sort key if it has one. */
@@ -25,8 +25,8 @@ export function rowWrites(rows: readonly unknown[], tag: RowTag, shape: RowShape
   const byKey = new Map<string, RowWrite>();
   for (const [i, row] of rows.entries()) {
     const fields = rowFields(row);
-    const key = keyOf(fields, shape.key);
-    const name = [...key.values()].map(keyText).join('/');
+    const key = keyFields(fields, shape.key);
+    const name = keyName(key);
     const write = writeOf({ row, fields, key, tag: tagText(rowTagAt(tag, i)) }, shape);
     const earlier = byKey.get(name);
     byKey.set(name, earlier === undefined || write.how === 'replace' ? write : onTopOf(earlier, write));
@@ -56,7 +56,8 @@ function onTopOf(earlier: RowWrite, { key, fields, tag }: RowWrite): RowWrite {
   return { how: earlier.how, key, fields: new Map([...below, ...fields]), tag };
 }
 
-function keyOf(fields: RowFields, names: readonly string[]): RowFields {
+/** @throws SluiceError `VALUE_NOT_ENCODABLE` */
+export function keyFields(fields: RowFields, names: readonly string[]): RowFields {
   return new Map(
     names.map((name) => {
       const value = fields.get(name);
@@ -69,9 +70,18 @@ function keyOf(fields: RowFields, names: readonly string[]): RowFields {
   );
 }
 
+/** What tells a key from others. */
+export function keyName(key: RowFields): string {
+  return [...key.values()].map(keyText).join('/');
+}
+
 function keyText(value: RowValue): string {
   if (value.kind === 'text') return JSON.stringify(value.text);
-  return value.kind === 'number' ? value.digits : value.kind === 'bytes' ? `b${Array.from(value.bytes).join()}` : value.kind;
+  return value.kind === 'number'
+    ? canonicalDigits(value.digits)
+    : value.kind === 'bytes'
+      ? `b${Array.from(value.bytes).join()}`
+      : value.kind;
 }
 
 /** Of one length, so that texts are ordered as the writes were. */

@@ -1,6 +1,6 @@
 // losses.ts is what a promise that can never be kept leaves behind: which transaction, why, and where its rows are. A restore goes on past it, so
 // this is all that will ever tell of it.
-//   L1  A loss is definite: the rows are gone, the target refuses for ever what it has forgotten, or the transaction was aborted. Whatever else a
+//   L1  A loss is definite: the rows are gone, the target refuses for ever what it has forgotten, the transaction was aborted, or a later run has the target. Whatever else a
 //       commit rejects with says nothing, and is asked again.
 //   L2  A loss is written down before anything goes on without it. What is left of its rows stays until a person has settled it.
 
@@ -19,7 +19,12 @@ export interface Loss {
 }
 
 /** The settler has prepared the rows once more before it lets `SINK_TRANSACTION_FORGOTTEN` through. */
-const definite: ReadonlySet<unknown> = new Set(['SINK_TRANSACTION_LOST', 'SINK_TRANSACTION_FORGOTTEN', 'SINK_TRANSACTION_ABORTED']);
+const definite: ReadonlySet<unknown> = new Set([
+  'SINK_TRANSACTION_LOST',
+  'SINK_TRANSACTION_FORGOTTEN',
+  'SINK_TRANSACTION_ABORTED',
+  'OUTPUT_TAKEN_OVER',
+]);
 
 /** @returns `undefined`: the next try may succeed */
 export function lossOf(transaction: PendingTransaction, error: unknown, atMs: number): Loss | undefined {

@@ -3,7 +3,8 @@
 //   T2  Some rows at a time, so that a large entry does not take every socket of the function.
 
 import { type AttributeValue, ConditionalCheckFailedException, PutItemCommand, UpdateItemCommand } from '@aws-sdk/client-dynamodb';
-import { type RowFields, type RowTable, type RowValue, type RowWrite, rowGoneAttribute, rowTagAttribute } from '../../../api/row-table.ts';
+import { type RowFields, type RowTable, type RowWrite, rowGoneAttribute, rowTagAttribute } from '../../../api/row-table.ts';
+import { attributeOf, attributesOf } from '../../../connectors/cloud/rows/attributes.ts';
 import { ask, type DynamoPlace } from '../dynamo.ts';
 
 const rowsAtOnceMax = 25;
@@ -63,7 +64,7 @@ export class DynamoRows implements RowTable {
       },
       ExpressionAttributeValues: {
         ':tag': { S: tag },
-        ...Object.fromEntries([...fields.values()].map((value, i) => [`:f${i}`, attributeOf(value)])),
+        ...Object.fromEntries([...fields.values()].map((value, i) => [`:f${i}`, attributeOf(value) as AttributeValue])),
       },
     };
   }
@@ -72,24 +73,5 @@ export class DynamoRows implements RowTable {
 const notLater = 'attribute_not_exists(#tag) OR #tag <= :tag';
 
 function itemOf(fields: RowFields): Record<string, AttributeValue> {
-  return Object.fromEntries([...fields].map(([name, value]) => [name, attributeOf(value)]));
-}
-
-function attributeOf(value: RowValue): AttributeValue {
-  switch (value.kind) {
-    case 'text':
-      return { S: value.text };
-    case 'number':
-      return { N: value.digits };
-    case 'bytes':
-      return { B: value.bytes };
-    case 'boolean':
-      return { BOOL: value.is };
-    case 'null':
-      return { NULL: true };
-    case 'list':
-      return { L: value.items.map(attributeOf) };
-    case 'map':
-      return { M: itemOf(value.fields) };
-  }
+  return attributesOf(fields) as Record<string, AttributeValue>;
 }

@@ -2,13 +2,14 @@
 // its stage needs.
 
 import { KinesisClient } from '@aws-sdk/client-kinesis';
-import type { RowTable } from '../../../api/row-table.ts';
+import type { ItemTable, RowTable } from '../../../api/row-table.ts';
 import type { BucketTarget, QueueTarget, StreamTarget, Targets, TopicTarget } from '../../../api/targets.ts';
 import { SluiceError } from '../../../core/errors.ts';
 import { nearest } from '../../../core/suggest.ts';
 import { type AwsClients, clientSettings } from '../clients.ts';
 import { S3Bucket } from './bucket.ts';
 import { DynamoRows } from './dynamodb.ts';
+import { DynamoItemTable } from './item-table.ts';
 import { SqsQueue } from './queue.ts';
 import { KinesisStream } from './stream.ts';
 
@@ -34,6 +35,7 @@ export function openTargets({ bind, clients, kinesis, openTopic }: TargetOptions
   const of = (name: string, kind: string): BoundTarget => boundTo(bind, name, kind);
   return {
     table: (name): RowTable => new DynamoRows({ client: clients.dynamodb, table: text(name, of(name, 'dynamodb'), 'table') }),
+    items: (name): ItemTable => new DynamoItemTable({ client: clients.dynamodb, table: text(name, of(name, 'dynamodb'), 'table') }),
     stream: (name): StreamTarget => {
       const target = of(name, 'kinesis');
       streams ??= new KinesisClient(clientSettings());
