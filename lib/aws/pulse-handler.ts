@@ -26,6 +26,7 @@ import { listLetters } from '../invocation/unit/look.ts';
 import { answerOfControl, type ControlAnswer, controlEvent } from './control-call.ts';
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
+import { checkpointAge, pulseMetricsLine } from './pulse-metrics.ts';
 
 export interface PulseCall {
   /** ARN and start of the execution that calls; absent: somebody called by hand. */
@@ -51,6 +52,8 @@ export interface PulseState {
   sweptMs: number;
   /** Parked records, when they were last counted; `undefined`: not yet. */
   letters: number | undefined;
+  /** Since when a checkpoint has been owed; `undefined`: none is. */
+  owedSinceMs: number | undefined;
 }
 
 const controlMs = 45_000;
@@ -63,6 +66,7 @@ export function newPulseState(): PulseState {
     tickedMs: Number.NEGATIVE_INFINITY,
     sweptMs: Number.NEGATIVE_INFINITY,
     letters: undefined,
+    owedSinceMs: undefined,
   };
 }
 
@@ -95,7 +99,7 @@ export async function handlePulse(
       state.letters = await countLetters(deployed, report.item);
     }
     if (report.item !== undefined) await switchMappings(deployed, state.lambda, report.item);
-    tellMetrics(report.item, state.letters, clock);
+    tellMetrics(state, report.item, { clock, hasFailed: false });
     const isSucceeded = await succeeded(deployed.ports.items, call);
     const elapsedMs = call.startedAt === undefined ? 0 : clock.now() - Date.parse(call.startedAt);
     const { intervalMs } = deployed.plan.settings.checkpoints ?? {};
@@ -104,8 +108,24 @@ export async function handlePulse(
     return { next, waitSeconds, isBusy, status: item?.status ?? 'unknown', generation: item?.generation ?? 0 };
   } catch (error) {
     console.error(errorLine(error));
+    await tellOfFailed(deployed, state, clock);
     throw functionError(error);
   }
+}
+
+function tellMetrics(state: PulseState, item: JobItem | undefined, p: { readonly clock: Clock; readonly hasFailed: boolean }): void {
+  if (item === undefined) return;
+  const { clock, hasFailed } = p;
+  const nowMs = clock.now();
+  const { ageMs, owedSinceMs } = checkpointAge(item, { nowMs, hasFailed, owedSinceMs: state.owedSinceMs });
+  state.owedSinceMs = owedSinceMs;
+  console.log(pulseMetricsLine({ item, letters: state.letters, checkpointAgeMs: ageMs }, nowMs));
+}
+
+/** A pulse that fails each time begins no checkpoint, and whoever watches them has to hear of it. */
+async function tellOfFailed({ ports }: Deployed, state: PulseState, clock: Clock): Promise<void> {
+  const read = await readJob(ports).catch(() => undefined); // a store that fails is missing data, which is an alarm too
+  tellMetrics(state, read?.item, { clock, hasFailed: true });
 }
 
 /** An execution that sees no successor ends by itself, before its time-out ends it in the middle of a pulse. */
@@ -212,26 +232,4 @@ async function countLetters({ services }: Deployed, item: JobItem | undefined): 
     console.error(errorLine(error));
     return undefined;
   }
-}
-
-/** In CloudWatch's embedded format; names as lib/cdk/metrics.ts has them. */
-function tellMetrics(item: JobItem | undefined, letters: number | undefined, clock: Clock): void {
-  if (item === undefined) return;
-  const last = item.completed.at(-1);
-  const values = {
-    JobFailed: item.status === 'failed' ? 1 : 0,
-    ...(letters === undefined ? {} : { DeadLetters: letters }),
-    ...(last === undefined || item.open.length === 0 ? {} : { CheckpointAge: clock.now() - last.completedMs }),
-  };
-  const names = Object.keys(values).map((Name) => ({ Name, Unit: Name === 'CheckpointAge' ? 'Milliseconds' : 'Count' }));
-  console.log(
-    JSON.stringify({
-      _aws: {
-        Timestamp: Math.floor(clock.now()),
-        CloudWatchMetrics: [{ Namespace: 'Sluice', Dimensions: [['Job']], Metrics: names }],
-      },
-      Job: item.job,
-      ...values,
-    }),
-  );
 }

@@ -78,6 +78,7 @@ export class JobAlarms extends Construct {
         above,
         periods: 2,
         says: 'no checkpoint has completed for long',
+        missing: TreatMissingData.BREACHING, // each pulse says an age, of 0 where none is owed
       });
     }
     const metric = machine.metricFailed({ statistic: Stats.SUM, period: Duration.minutes(5) });

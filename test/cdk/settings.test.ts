@@ -267,7 +267,8 @@ describe('what is watched', () => {
       Threshold: 0,
       ComparisonOperator: 'GreaterThanThreshold',
     });
-    clicks.template.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName: 'ExecutionsStarted', TreatMissingData: 'breaching' });
+    for (const MetricName of ['ExecutionsStarted', 'CheckpointAge'])
+      clicks.template.hasResourceProperties('AWS::CloudWatch::Alarm', { MetricName, TreatMissingData: 'breaching' });
   });
 
   test('what is billed for looking on is left out, or added, when that is said', () => {

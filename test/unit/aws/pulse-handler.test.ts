@@ -124,6 +124,16 @@ describe('a pulse', () => {
     const { pulse } = pulsesOf(new FakeService());
     await pulse();
     const metrics = lines.map((line) => JSON.parse(line) as Record<string, unknown>).find(({ JobFailed }) => JobFailed !== undefined);
-    expect(metrics).toMatchObject({ Job: 'clicks', JobFailed: 0, DeadLetters: 0 });
+    expect(metrics).toMatchObject({ Job: 'clicks', JobFailed: 0, DeadLetters: 0, CheckpointAge: 0 });
+  });
+
+  it('that fails says since when a checkpoint is owed, though none was ever begun', async () => {
+    const service = new FakeService();
+    await pulsesOf(service).pulse();
+    lines = [];
+    await expect(pulsesOf(service, 'of-another-deployment').pulse()).rejects.toThrow(/^PLAN_CHANGED: /);
+    const ages = lines.map((line) => (JSON.parse(line) as { CheckpointAge?: number }).CheckpointAge).filter((age) => age !== undefined);
+    expect(ages).toHaveLength(1);
+    expect(ages[0]).toBeGreaterThanOrEqual(0);
   });
 });
