@@ -2,7 +2,7 @@
 //   I7  In = out: every row that the job makes of its input is there, once where the target can tell.
 
 import { evaluate } from '../simulation/oracle.ts';
-import type { JobSpec, Node, Row } from '../simulation/spec.ts';
+import type { JobSpec, Row } from '../simulation/spec.ts';
 import { keyOfLatest, type Targets } from './targets.ts';
 
 export interface Ended {
@@ -12,6 +12,8 @@ export interface Ended {
   readonly isCalm: boolean;
   /** See `evaluate`. */
   readonly parked: ReadonlyMap<string, number>;
+  /** Rows that a delay still holds, by its uid. */
+  readonly held: ReadonlyMap<string, number>;
 }
 
 interface Allowed {
@@ -27,7 +29,7 @@ export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generato
     const { sink } = node.op;
     const all = sinks.get(node.uid)!;
     const expected = sink === 'latest' ? [...new Map(all.map((r) => [keyOfLatest(r), r])).values()] : all;
-    const slack = delaySlack(spec, node);
+    const slack = ended.held.get(spec.nodes[node.inputs[0]!.node]!.uid) ?? 0;
     const { mode } = spec.checkpoints;
     const lossy = mode === 'AT_MOST_ONCE' && !ended.isCalm;
     const repeats = (mode === 'AT_LEAST_ONCE' && !ended.isCalm) || sink === 'append';
@@ -76,17 +78,4 @@ function tally(rows: readonly Row[]): Map<string, number> {
     times.set(text, (times.get(text) ?? 0) + 1);
   }
   return times;
-}
-
-/** Rows that a delay before this sink may still hold at the end. */
-function delaySlack(spec: JobSpec, node: Node): number {
-  const from = spec.nodes[node.inputs[0]!.node]!;
-  if (from.op.kind !== 'delay') return 0;
-  return from.op.rows * Math.max(from.parallelism ?? 1, shardsBefore(spec, from));
-}
-
-/** Subtasks that a stage behind a source that evolves may have had: what a delay holds is dealt out among them. */
-function shardsBefore(spec: JobSpec, { op, inputs }: Node): number {
-  if (op.kind === 'source') return op.source.evolution === undefined ? 0 : op.source.splits.length;
-  return inputs.reduce((n, { node }) => n + shardsBefore(spec, spec.nodes[node]!), 0);
 }

@@ -31,10 +31,6 @@ export const reasons: Reasons = {
     },
     why: 'The last message of one parent has to be overtaken by the first of its child on another channel, with a record of the same key in both.',
   },
-  'owners: operator state': {
-    caughtBy: { file: 'test/unit/invocation/coordinator/move.test.ts', title: 'deals out the operator state of the parent' },
-    why: 'Few jobs have operator state in the stage of a source that evolves, and fewer hold a row back while their parent is sealed.',
-  },
   'own epoch': {
     caughtBy: { file: 'test/unit/invocation/versions.test.ts', title: 'its own epoch’s version below those' },
     why: 'A writer whose own version is neither the newest nor at a restore point is one that slept; what it would lose is what a later writer has.',

@@ -33,6 +33,7 @@ import { Counts } from './counts.ts';
 import { runCourier } from './courier.ts';
 import { Feed, type FeedOptions } from './feed.ts';
 import { Fleet, pause } from './fleet.ts';
+import { heldRows } from './held-rows.ts';
 import { judged } from './judgement.ts';
 import { watchOwners } from './owner-watch.ts';
 import { randomJob, type Setting } from './random-job.ts';
@@ -346,7 +347,12 @@ class Scenario {
     for (const what of this.#trouble.judged(letters)) this.#auditors.fail(what);
     const heads = new Map(this.#auditors.item!.owners.map((o) => [o.subtask, this.#plan(reader).stages[o.stage]!.operators[0]!.uid]));
     const parked = parkedRows(letters, (subtask) => heads.get(subtask)!);
-    for (const what of judged(spec, this.#targets, { ...ended, parked })) this.#auditors.fail(what);
+    const held = heldRows({
+      item: this.#auditors.item!,
+      head: (generation, subtask) => this.#auditors.head(generation, subtask),
+      object: (name) => this.#service.objects.peek(name),
+    });
+    for (const what of judged(spec, this.#targets, { ...ended, parked, held })) this.#auditors.fail(what);
     for (const v of this.#targets.violations) this.#auditors.fail(v);
     for (const name of this.#targets.undecided()) this.#auditors.fail(`transaction ${name} is prepared and never decided`);
   }

@@ -271,7 +271,8 @@ class SweepWorld {
     const plan = this.#plan(reader);
     const heads = new Map(auditors.item!.owners.map((o) => [o.subtask, plan.stages[o.stage]!.operators[0]!.uid]));
     const parked = parkedRows(letters, (subtask) => heads.get(subtask)!);
-    for (const what of judged(this.#job.setting.spec, this.#targets, { rewinds: 0, isCalm: false, parked })) auditors.fail(what);
+    for (const what of judged(this.#job.setting.spec, this.#targets, { rewinds: 0, isCalm: false, parked, held: new Map() }))
+      auditors.fail(what);
     for (const v of this.#targets.violations) auditors.fail(v);
     for (const name of this.#targets.undecided()) auditors.fail(`transaction ${name} is prepared and never decided`);
   }
