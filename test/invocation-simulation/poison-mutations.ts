@@ -43,7 +43,7 @@ export const poisonMutations: readonly Mutation[] = [
     patches: [
       {
         file: 'invocation/source-intake.ts',
-        find: "    const split = this.#splits.find(({ ordinal }) => ordinal === event.split);\n    if (split === undefined) return { kind: 'unknown-split' };",
+        find: "    const split = this.#splitOf(event.split);\n    if (split === undefined) return { kind: 'unknown-split' };",
         replace: "    const split = this.#splits[0];\n    if (split === undefined) return { kind: 'unknown-split' };",
       },
     ],
