@@ -1,13 +1,13 @@
 // Starts and stops the emulators that the tests run against: ministack for DynamoDB, S3, SQS, Lambda, CloudFormation and Step Functions, and
 // kinesis-local for streams whose shards split. Nothing needs Docker. Why these, and what they do not tell: README.md beside this file.
 
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
-import { createWriteStream, existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import { execFile, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
+import { answering, freePort, keepLog, stopping } from './server.ts';
 
 const run = promisify(execFile);
 const here = import.meta.dirname;
@@ -110,55 +110,4 @@ export async function startStreamEmulator(): Promise<StreamEmulator> {
   const stop = stopping(child, () => rm(place, { recursive: true, force: true }));
   await answering(`${endpoint}/healthcheck`, child, log, stop);
   return { endpoint, stop };
-}
-
-function keepLog(child: ChildProcess, log: string): void {
-  const file = createWriteStream(log);
-  child.stdout?.pipe(file, { end: false });
-  child.stderr?.pipe(file, { end: false });
-  child.once('close', () => file.end());
-}
-
-function stopping(child: ChildProcess, tidy: () => Promise<void>): () => Promise<void> {
-  const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-  const kill = (): void => {
-    child.kill('SIGKILL');
-  };
-  process.once('exit', kill); // whoever started it may be killed without a chance to stop it
-  return async () => {
-    process.removeListener('exit', kill);
-    if (child.exitCode === null && child.signalCode === null) child.kill('SIGTERM');
-    const late = setTimeout(kill, 5_000);
-    await ended;
-    clearTimeout(late);
-    await tidy();
-  };
-}
-
-const startWithinMs = 60_000;
-
-async function answering(url: string, child: ChildProcess, log: string, stop: () => Promise<void>): Promise<void> {
-  const until = Date.now() + startWithinMs;
-  for (;;) {
-    const isUp = await fetch(url).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    if (isUp) return;
-    if (child.exitCode !== null || Date.now() > until) {
-      const said = await readFile(log, 'utf8').catch(() => '');
-      await stop();
-      throw new Error(`the emulator does not answer at ${url}. The end of its log:\n${said.slice(-2_000)}`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no free port');
-  return address.port;
 }
