@@ -10,16 +10,18 @@ import { equalBytes } from '../../lib/core/bytes.ts';
 import type { EntryHead } from '../../lib/invocation/entry.ts';
 import { bodyObjectOf, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
 import type { CompletedCheckpoint, JobItem } from '../../lib/invocation/job-item.ts';
-import { decodeHandles, decodeJobItem } from '../../lib/invocation/job-item-codec.ts';
+import { decodeHandle, decodeHandles, decodeJobItem } from '../../lib/invocation/job-item-codec.ts';
 import { decodeMessage } from '../../lib/invocation/message-codec.ts';
 import type { StoredEntry } from '../../lib/invocation/ports.ts';
 import { decodeItem } from '../../lib/invocation/versions.ts';
 import type { FakeService, ServiceChange, World } from '../../lib/testing/index.ts';
 import type { Counts } from './counts.ts';
-import { consistentCut, progressLost } from './cut.ts';
+import { consistentCut, progressLost, wrongHandle } from './cut.ts';
 import { tellMessage } from './fleet.ts';
+import { creationFaults, ownerFaults } from './owner-audit.ts';
 import type { Setting } from './random-job.ts';
 import { References } from './references.ts';
+import { TableAudit } from './table-audit.ts';
 import type { Targets, Transaction } from './targets.ts';
 
 interface Ring {
@@ -42,6 +44,7 @@ export class Auditors {
   readonly #counts: Counts;
   readonly #rings = new Map<string, Ring>();
   readonly #references: References;
+  readonly #table: TableAudit = new TableAudit();
   /** Ids of messages that the queue has accepted. */
   readonly #sent = new Set<string>();
   #mostPoints = 0;
@@ -95,13 +98,18 @@ export class Auditors {
       }
       case 'item':
         if (change.name === 'job') this.#checkJob(decodeJobItem(change.content.bytes));
+        else if (change.name.startsWith('ack/')) this.#checkAcknowledgement(change.name, change.content.bytes);
         return;
       case 'state-item': {
         const versions = decodeItem(change.item.bytes).length;
         if (versions > this.#mostPoints + versionsMaxBesidesPoints)
           this.fail(`an item has ${versions} versions, though at most ${this.#mostPoints} checkpoints were open or retained`);
+        if (this.item !== undefined) for (const what of this.#table.put(change, this.item)) this.fail(what);
         return;
       }
+      case 'state-item-expired':
+        this.#table.expired(change);
+        return;
       case 'object-removed': {
         const by = this.item === undefined ? undefined : this.#references.to(change.name, this.item);
         if (by !== undefined) this.fail(`I5: object ${change.name} is removed, and ${by} refers to it`);
@@ -147,6 +155,7 @@ export class Auditors {
     if (known === undefined) {
       if (how !== 'create') this.fail(`I1: ${key}: entry ${entry.n} is appended to a ring that was never created`);
       if (!this.item?.rings.includes(key)) this.fail(`${key} is created, and the job item does not list it`);
+      if (this.item !== undefined) for (const what of creationFaults(head, this.item)) this.fail(what);
       this.#rings.set(key, { writers: new Map([[entry.n, entry.writer]]), head, isGone: false });
     } else this.#checkAppend(key, known, entry, head, how);
     const missing = this.#references.missingOf(head, entry.bytes);
@@ -176,6 +185,7 @@ export class Auditors {
       if (before.kind === 'seal') this.fail(`I1: ${key}: ${entry.writer} appends ${entry.n} after the seal ${before.n}`);
       if (entry.n !== before.n + 1) this.fail(`I1: ${key}: entry ${entry.n} follows on ${before.n}`);
     }
+    if (this.item !== undefined) for (const what of ownerFaults(head, this.item)) this.fail(what);
     const lost = progressLost(before, head);
     if (lost !== undefined) this.fail(`${key}: entry ${entry.n} of ${entry.writer} takes back ${lost}`);
     if (head.kind === 'barrier' && !isReopening && head.epoch > (this.item?.begun ?? 0))
@@ -210,6 +220,8 @@ export class Auditors {
     if (item.generation !== before.generation && !isRaised)
       this.fail(`I4: generation ${before.generation} is followed by ${item.generation}`);
     if (item.begun < before.begun) this.fail(`I4: after checkpoint ${before.begun} the item says that ${item.begun} is the newest begun`);
+    if (item.completed.some((c, i) => i > 0 && c.checkpoint <= item.completed[i - 1]!.checkpoint))
+      this.fail(`I4: checkpoints ${item.completed.map((c) => c.checkpoint).join()} are complete, in this order`);
     for (const o of item.open) {
       if (before.open.some((b) => b.checkpoint === o.checkpoint)) continue;
       this.#counts.count('checkpoint begun');
@@ -224,11 +236,18 @@ export class Auditors {
     if (item.generation > before.generation) this.#counts.count('restored');
   }
 
+  #checkAcknowledgement(name: string, bytes: Uint8Array): void {
+    const handle = decodeHandle(bytes);
+    const what = wrongHandle(handle, Number(name.split('/')[1]));
+    if (what !== undefined) this.fail(`${handle.subtask} acknowledges ${name} by ${what}`);
+  }
+
   #meetCompletion(c: CompletedCheckpoint, before: JobItem): void {
     this.#counts.count('checkpoint completed');
     this.#world.note(`  checkpoint ${c.checkpoint} is complete`);
     const newest = this.completions.at(-1)?.checkpoint ?? 0;
     if (c.checkpoint <= newest) this.fail(`I4: checkpoint ${c.checkpoint} is complete after ${newest}`);
+    if (!before.open.some((o) => o.checkpoint === c.checkpoint)) this.fail(`I4: checkpoint ${c.checkpoint} is complete and was not open`);
     if (before.restoring !== undefined) this.fail(`I4: checkpoint ${c.checkpoint} is complete while a restore is under way`);
     if (c.generation !== before.generation)
       this.fail(`I4: checkpoint ${c.checkpoint} of generation ${c.generation} is complete in ${before.generation}`);

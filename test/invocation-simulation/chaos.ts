@@ -4,6 +4,7 @@
 //   C3  After `quiet` nothing goes wrong any more; what was frozen goes on within a bounded time.
 
 import type { BentCall, Call, Faults, SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
+import type { Ambush } from './ambush.ts';
 import type { Counts } from './counts.ts';
 import { serviceError } from './service-errors.ts';
 
@@ -50,6 +51,8 @@ export class Chaos implements Faults {
   #isQuiet = false;
   /** Time until which the table throttles all puts. */
   #outUntil = 0;
+  /** Where somebody waits, whatever chance says. */
+  ambush: Ambush | undefined;
   /** Told when a process freezes, before anything else happens. */
   onFrozen: ((process: SimulatedProcess) => void) | undefined;
   /** Strikes instead of chance: the sweep of single faults decides by itself. */
@@ -84,6 +87,7 @@ export class Chaos implements Faults {
 
   strike(call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined {
     if (this.#isQuiet || this.isHushed) return undefined;
+    if (this.ambush?.strikes(call) === true) return 'put-off';
     const fault = this.#decide !== undefined ? this.#decide(call) : this.#isOut(call, world) ? 'throttled' : this.#drawn(call);
     if (fault === undefined) return undefined;
     if (fault !== 'slow call' || !call.isLate) this.#counts.count(fault);

@@ -94,6 +94,11 @@ export class Coordinator {
     }
   }
 
+  /** Somebody asks for a restore now. */
+  provoke(): void {
+    if (!this.#o.isOver()) void this.#ask('restore asked for', (ports) => startRestore(ports, 'latest'));
+  }
+
   async #pulse(): Promise<void> {
     const { world, random, portsOf, rates, counts } = this.#o;
     const process = this.#living();
@@ -120,12 +125,17 @@ export class Coordinator {
       (error: unknown) => this.#o.onDefect(error, `a pulse of ${process.name}`),
     );
     const late = pause(world, this.#o.pulseMsMax ?? waitMsMax).then(() => 'late');
-    const left = await Promise.race([work, process.becomes('dead').then(() => 'dead'), late]);
+    const left = await Promise.race([work, process.becomes('dead').then(() => 'dead'), late, this.#isHeld(process).then(() => 'late')]);
     if (left === 'dead') counts.count('coordinator crash');
     if (left === 'late' && process === this.#process) {
       if (process.state === 'stopped') counts.count('coordinator frozen');
       this.#process = undefined;
     }
+  }
+
+  /** Resolves when the process waits in ambush: others go on without it. */
+  async #isHeld(process: SimulatedProcess): Promise<void> {
+    while (this.#o.chaos.ambush?.holds(process) !== true) await process.becomes('stopped');
   }
 
   /** The coordinator as it is now, or the next one. */

@@ -1,6 +1,18 @@
 // What happened, counted over all seeds. A fault or a rare situation that never comes proves nothing, so a long range of seeds asserts that each
 // line of this list came.
 
+/** Places where somebody waits, see `ambush.ts`. */
+const ambushes = [
+  'waits before it completes a checkpoint',
+  'waits in a change of owners',
+  'waits between job item and ring',
+  'waits before it flushes',
+  'waits before it prepares',
+  'waits before it appends',
+] as const;
+
+export type AmbushName = (typeof ambushes)[number];
+
 export const happenings = [
   // Faults of one call
   'throttled', // nothing happened, and the caller is told so
@@ -20,6 +32,7 @@ export const happenings = [
   'thawed by a later invocation', // two invocations are under way in one environment
   'timed out',
   'clock jump',
+  ...ambushes, // somebody missed what it waited for
   // Deliveries
   'cold start',
   'another environment', // a subtask's next unit runs elsewhere

@@ -31,6 +31,13 @@ export function progressLost(before: EntryHead, after: EntryHead): string | unde
   return undefined;
 }
 
+/** What acknowledges a checkpoint besides the entry of its own barrier, and the seal of who gives way to others; `undefined`: nothing else. */
+export function wrongHandle({ n, head }: SubtaskHandle, checkpoint: number): string | undefined {
+  const { kind, epoch, lastBarrier } = decodeHead(head);
+  if (kind === 'seal' || (kind === 'barrier' && epoch === checkpoint && lastBarrier?.checkpoint === checkpoint)) return undefined;
+  return `entry ${n}, a ${kind} of epoch ${epoch} behind barrier ${lastBarrier?.checkpoint ?? 'none'}`;
+}
+
 /** Each channel of which the sender has sent another message than the receiver has taken, as far as the two stand before the barrier. */
 export function* consistentCut(handles: readonly SubtaskHandle[]): Generator<string> {
   const heads = handles.map((h) => decodeHead(h.head));

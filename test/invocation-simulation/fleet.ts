@@ -217,7 +217,7 @@ export class Fleet {
     const giveUp = seat.giveUp;
     this.#release(seat);
     giveUp?.();
-    const fate = this.#o.isLeftBehind === true ? 1 : this.#random.below(3);
+    const fate = this.#o.isLeftBehind === true || chaos.ambush?.holds(seat.process) === true ? 1 : this.#random.below(3);
     // The platform ends it; or it is left in mid-await, to go on by itself or when it is given something else to do.
     if (fate === 0) chaos.kill(seat.process, world);
     else if (fate === 1) {

@@ -46,6 +46,20 @@ export const reasons: Reasons = {
     caughtBy: { file: 'test/unit/invocation/versions.test.ts', title: 'of one epoch the larger number, also when that is the stored one' },
     why: 'A writer has to fall asleep before the first read of its flush, and another one to write and flush the same item in the same epoch before it wakes.',
   },
+  'first prepared': {
+    caughtBy: {
+      file: 'test/unit/invocation/sinks/settler.test.ts',
+      title: 'a target that gives each call data of its own commits one of them and is told to abort the other',
+    },
+    why: 'A barrier is acknowledged behind what was prepared for it, so a commit finds the record and does not ask for its own; only a settler that had to prepare itself, at the same time as another, would commit by what it asked for last.',
+  },
+  'failures on a proven cache': {
+    caughtBy: {
+      file: 'test/unit/invocation/unit/failures.test.ts',
+      title: 'F4: counts nothing before the cache has been compared with the head',
+    },
+    why: 'What was counted on a cache that another writer has overtaken is committed by an append, which is lost, and then everything is counted anew. The rule saves the runs in between, and an error that no record is blamed for.',
+  },
   'X first': {
     caughtBy: { of: 'lanes', rule: 'X first' },
     why: 'A split comes again from where it stands, so a marker outlives its record only where a mapping that cannot tell repeats gives it to a warm environment. What follows is a smaller batch, which is right as well; a record parked too soon asks for all its deaths first.',

@@ -10,6 +10,8 @@ export interface Simulated {
   /** Name of the npm script. */
   readonly script: string;
   readonly seedsByDefault: number;
+  /** Fewer seeds than this may leave something out. */
+  readonly seedsThatShowAll: number;
   /** Directory with `seeds.json` and `sim-worker.ts`. */
   readonly directory: URL;
   readonly simulate: (
@@ -28,8 +30,6 @@ export interface HappeningCounts {
 }
 
 const seedMsMax = 120_000;
-/** Fewer seeds than this may leave something out. */
-const seedsThatShowAll = 500;
 
 /** Does what the arguments of the process ask for. */
 export async function playFromCommandLine(simulated: Simulated): Promise<void> {
@@ -72,7 +72,7 @@ async function one({ simulate }: Simulated, seed: number, keepTrace: boolean): P
   process.exitCode = outcome.failures.length > 0 ? 1 : 0;
 }
 
-function report({ happenings, newCounts }: Simulated, verdicts: readonly Verdict[], seconds: number): void {
+function report({ happenings, newCounts, seedsThatShowAll }: Simulated, verdicts: readonly Verdict[], seconds: number): void {
   const counts = newCounts();
   for (const v of verdicts) counts.add(v.counts);
   const times = counts.toJSON();

@@ -25,6 +25,7 @@ import {
   World,
 } from '../../lib/testing/index.ts';
 import type { Row, SourceSpec, SplitScript } from '../simulation/spec.ts';
+import { Ambush, type AmbushPlan, drawAmbush, tamed, withPatience } from './ambush.ts';
 import { Auditors } from './audit.ts';
 import { buildJob } from './build.ts';
 import { Chaos, drawRates, type Rates } from './chaos.ts';
@@ -36,6 +37,7 @@ import { Fleet, pause } from './fleet.ts';
 import { heldRows } from './held-rows.ts';
 import { judged } from './judgement.ts';
 import { watchOwners } from './owner-watch.ts';
+import { PrepareWatch } from './prepare-watch.ts';
 import { randomJob, type Setting } from './random-job.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { Targets } from './targets.ts';
@@ -76,6 +78,9 @@ class Scenario {
   /** How often a function throws for no reason of the record. */
   readonly #throwRate: number;
   readonly #auditors: Auditors;
+  readonly #prepares: PrepareWatch;
+  readonly #ambush: AmbushPlan | undefined;
+  #coordinator: Coordinator | undefined;
   readonly #fleet: Fleet;
   readonly #faultySteps: number;
   /** How much faster than the faulty part each split arrives. */
@@ -90,14 +95,17 @@ class Scenario {
 
   constructor(seed: number, setting: Setting, keepTrace: boolean) {
     this.#seed = seed;
+    this.#ambush = drawAmbush(seed, setting);
+    setting = this.#ambush === undefined ? setting : withPatience(setting);
     this.#setting = setting;
     const random = seededRandom(seed).fork('scenario');
     this.#random = random;
-    this.#rates = drawRates(random);
+    const rates = drawRates(random);
+    this.#rates = this.#ambush === undefined ? rates : tamed(rates);
     this.#timeoutMs = random.pick([200, 600, 2_000]);
     this.#dayAtStep = random.chance(0.12) ? random.between(100, 700) : Number.POSITIVE_INFINITY;
-    this.#flushBelowSlots = random.pick([0, 1, 3, 64]);
-    this.#faultySteps = random.pick([700, 1_200, 1_800, 4_000]);
+    this.#flushBelowSlots = random.pick(this.#ambush === undefined ? [0, 1, 3, 64] : [3, 64]);
+    this.#faultySteps = random.pick(this.#ambush === undefined ? [700, 1_200, 1_800, 4_000] : [1_800, 4_000]);
     this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
     this.#world = new World({
       seed,
@@ -114,6 +122,12 @@ class Scenario {
     const { spec } = setting;
     this.#auditors = new Auditors({ world: this.#world, service: this.#service, setting, targets: this.#targets, counts: this.#counts });
     watchOwners(this.#service, this.#counts);
+    this.#prepares = new PrepareWatch(this.#service);
+    this.#targets.onPrepare = (process, id) => {
+      const what = this.#prepares.prepared(process, id);
+      if (what !== undefined) this.#auditors.fail(what);
+    };
+    if (this.#ambush !== undefined) this.#layAmbush(this.#ambush);
     this.#haste = new Map(
       spec.nodes.flatMap((n) =>
         n.op.kind === 'source' ? n.op.source.splits.map((s) => [s.id, random.pick([0.9, 1.1, 1.1, 3])] as const) : [],
@@ -154,7 +168,7 @@ class Scenario {
       ending: this.#ending,
       counts: this.#counts.toJSON(),
       trace: this.#world.trace,
-      told: tellSetting(this.#setting, this.#rates),
+      told: [this.#ambush?.name ?? 'no ambush', ...tellSetting(this.#setting, this.#rates)],
     };
   }
 
@@ -174,7 +188,7 @@ class Scenario {
         noPulseForLong: random.pick([0, 0, 0.02]),
         atOnce: random.pick([0, 0.1, 0.5]),
         tick: random.pick([0.05, 0.2]),
-        lostBarrier: random.pick([0, 0, 0.3, 0.8]),
+        lostBarrier: random.pick(this.#ambush === undefined ? [0, 0, 0.3, 0.8] : [0, 0, 0.1, 0.3]),
         restore: random.pick([0, 0.05, 0.15, 0.3]),
         pause: random.pick([0, 0, 0.02, 0.05]),
       },
@@ -188,6 +202,7 @@ class Scenario {
       },
       onDefect: (error, what) => this.#meetError(error, what),
     });
+    this.#coordinator = coordinator;
     const loops = [coordinator.runPulses(), coordinator.runPeople(), this.#wait(), ...this.#feeds().map((f) => f.run())];
     for (let i = random.pick([1, 2, 3]); i > 0; i--) {
       const restMs = random.pick([5, 20, 60]);
@@ -397,6 +412,7 @@ class Scenario {
       process.call(method, place, () => {
         const result = effect();
         this.#meetResult(method, result);
+        if (method === 'objects.get') this.#prepares.read(process, place, result);
         return result;
       });
     return fakePorts(this.#service, call);
@@ -451,6 +467,20 @@ class Scenario {
     if (error instanceof Error && /^no answer from |^nobody answered |^transaction .* cannot be prepared again$/.test(error.message))
       return;
     this.#auditors.fail(`${what} failed: ${text}`);
+  }
+
+  #layAmbush(plan: AmbushPlan): void {
+    const ambush = new Ambush({
+      seed: this.#seed,
+      plan,
+      world: this.#world,
+      counts: this.#counts,
+      timeoutMs: this.#timeoutMs,
+      item: () => this.#auditors.item,
+      provoke: () => this.#coordinator?.provoke(),
+    });
+    this.#chaos.ambush = ambush;
+    this.#service.observers.push((change) => ambush.see(change));
   }
 
   #turnKnobs(): void {

@@ -34,6 +34,8 @@ export class Targets {
   readonly violations: string[] = [];
   /** An older checkpoint was restored: what newer ones made visible stays so, and nobody can know of each whether it is. */
   mayAbortCommitted = false;
+  /** Told before a transaction is prepared. */
+  onPrepare: ((process: SimulatedProcess, id: TransactionId) => void) | undefined;
   /** Told before a transaction becomes visible. */
   onCommit: ((t: Transaction) => void) | undefined;
   /** Told of rows that a write-ahead log makes visible. */
@@ -46,7 +48,8 @@ export class Targets {
     this.#counts = counts;
   }
 
-  prepare(t: Omit<Transaction, 'state'>): void {
+  prepare(t: Omit<Transaction, 'state'>, process: SimulatedProcess): void {
+    this.onPrepare?.(process, t.id);
     const known = this.transactions.get(t.name);
     if (known === undefined) {
       this.transactions.set(t.name, { ...t, rows: structuredClone(t.rows), state: 'prepared' });
@@ -149,7 +152,7 @@ export function twoPhaseSink(targets: Targets, uid: string, process: SimulatedPr
     }
     override preCommit({ id, rows }: Txn): Promise<void> {
       const name = nameOf(id);
-      return process.call('target.prepare', name, () => targets.prepare({ name, uid, id, under: undefined, rows }));
+      return process.call('target.prepare', name, () => targets.prepare({ name, uid, id, under: undefined, rows }, process));
     }
     override commit({ id }: Txn): Promise<void> {
       return process.call('target.commit', nameOf(id), () => targets.commit(nameOf(id)));
@@ -167,7 +170,7 @@ export function contractSink(targets: Targets, uid: string, process: SimulatedPr
     kind: 'transactional',
     prepare: async (_ctx, { id, checkpoint, rows }) => {
       const name = nameOf(id);
-      await process.call('target.prepare', name, () => targets.prepare({ name, uid, id, under: checkpoint, rows }));
+      await process.call('target.prepare', name, () => targets.prepare({ name, uid, id, under: checkpoint, rows }, process));
       return { name };
     },
     commit: (_ctx, { id }, prepared) => {

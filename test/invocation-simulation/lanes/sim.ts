@@ -12,6 +12,7 @@ import { simulate } from './scenario.ts';
 await playFromCommandLine({
   script: 'sim:lanes',
   seedsByDefault: 2_000,
+  seedsThatShowAll: 500,
   directory: new URL('.', import.meta.url),
   simulate,
   happenings: laneHappenings,
