@@ -4,6 +4,8 @@
 //       go when no environment of that time can live.
 //       With the last ring of a subtask what lies under its name goes too (departed-state.ts).
 //       One whose subtask gave way to others in this generation is closed when everyone has taken its last message: large ones lie under its ring.
+//       Closing and removing take a write for each slot and nobody waits for them, so a pulse does a bounded number: what a restore of many subtasks
+//       leaves behind keeps no pulse from what comes next, and ends none before its function does.
 //   K3  What is listed is judged by an item that was read before: numbers that it does not know yet are left alone.
 //   K4  Listing costs more than what it finds, so an environment that left nothing behind removes what has ended since by name. What others left,
 //       and what came late, is found by the lists of every so manieth checkpoint.
@@ -91,6 +93,13 @@ export function neededRings(item: JobItem, keepsInput: (owner: Owner) => boolean
   return new Set([...owned, ...completed, ...open]);
 }
 
+/** Written or removed by one pulse, in whole rings and at least one: a second or so where a ring takes a thousand writes a second. */
+const slotsPerPulse = 1_024;
+
+function ringsPerPulse({ ringSlots }: Pick<JobItem, 'ringSlots'>): number {
+  return Math.max(1, Math.floor(slotsPerPulse / ringSlots));
+}
+
 async function collectRings(run: PulseRun, names: readonly string[]): Promise<void> {
   if (names.length === 0) return;
   const { items } = run.options.ports;
@@ -99,7 +108,7 @@ async function collectRings(run: PulseRun, names: readonly string[]): Promise<vo
   const fresh = names.filter((name) => !graves.has(gravePrefix + name));
   const old = names.filter((name) => now - (graves.get(gravePrefix + name) ?? now) > tombstoneLifeMs);
   if (fresh.length > 0) await buryRings(run, fresh);
-  if (old.length > 0) await removeRings(run, old);
+  if (old.length > 0) await removeRings(run, old.slice(0, ringsPerPulse(run.item)));
 }
 
 async function buryRings(run: PulseRun, names: readonly string[]): Promise<void> {
@@ -108,7 +117,9 @@ async function buryRings(run: PulseRun, names: readonly string[]): Promise<void>
   const needs = await needsOf(run);
   if (needs === undefined) return; // the job goes on too fast to judge; the next pulse looks again
   const { references } = needs;
+  let buried = 0;
   for (const name of names) {
+    if (buried === ringsPerPulse(item)) break;
     const ring = ringOf(name);
     const hasGivenWay = ring.generation === item.generation && !item.owners.some(({ subtask }) => subtask === ring.subtask);
     if (hasGivenWay && !needs.isHeard(ring.subtask)) continue;
@@ -117,6 +128,7 @@ async function buryRings(run: PulseRun, names: readonly string[]): Promise<void>
     const gone = (await objectsOfRing(objects, ring)).filter((object) => !references.has(object));
     await concurrently(gone, run.concurrency, (object) => objects.remove(object));
     await items.put({ name: gravePrefix + name, content: timeContent(options.clock.now()), expects: 'absent' });
+    buried++;
   }
   const marks = (await items.list('replayed/')).filter((mark) => Number(mark.name.split('/')[1]) < item.generation);
   await concurrently(marks, run.concurrency, ({ name }) => items.remove({ name, expects: 'any' }));

@@ -3,7 +3,7 @@ import { requestCancel } from '../../../../lib/invocation/coordinator/job-life.t
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
 import { isLeft } from '../../../../lib/invocation/coordinator/sweep.ts';
 import { isClosedStub } from '../../../../lib/invocation/entry-codec.ts';
-import { tombstoneLifeMs } from '../../../../lib/invocation/limits.ts';
+import { ringSlotsDefault, tombstoneLifeMs } from '../../../../lib/invocation/limits.ts';
 import { headOf } from '../support/entries.ts';
 import { ScriptedJob, transaction } from './support/scripted-job.ts';
 
@@ -46,6 +46,33 @@ describe('a ring of an old generation', () => {
     expect((await job.ports.changelog.readPage({ ring, from: 0, to: 7 })).entries).toEqual([]);
     expect((await job.item()).rings).toEqual(['1/0-0', '1/0-1', '1/1-0']);
     expect(await job.ports.items.list('grave/')).toEqual([]);
+  });
+
+  test('of full size is closed, and removed, one in a pulse, so that a restore of many subtasks holds nobody up', async () => {
+    const job = new ScriptedJob();
+    await job.create(ringSlotsDefault);
+    await job.checkpoint();
+    await restored(job);
+    await job.checkpoint();
+    let writes = 0;
+    job.onRequest = (method) => {
+      if (method === 'changelog.overwrite') writes++;
+    };
+    const perPulse: number[] = [];
+    for (let pulses = 0; pulses < 4; pulses++) {
+      writes = 0;
+      await job.pulse();
+      perPulse.push(writes);
+    }
+    const graves = await job.ports.items.list('grave/');
+    expect([graves.length, perPulse.reduce((a, b) => Math.max(a, b), 0)]).toEqual([3, ringSlotsDefault]);
+    await job.wait(tombstoneLifeMs + 1);
+    const left = [(await job.item()).rings.length];
+    for (let pulses = 0; pulses < 2; pulses++) {
+      await job.pulse();
+      left.push((await job.item()).rings.length);
+    }
+    expect(left).toEqual([5, 4, 3]);
   });
 
   test('that a coordinator closed in part is closed in whole by the next pulse', async () => {
