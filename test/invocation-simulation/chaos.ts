@@ -6,7 +6,7 @@
 import type { BentCall, Call, Faults, SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
 import type { Ambush } from './ambush.ts';
 import type { Counts } from './counts.ts';
-import { serviceError } from './service-errors.ts';
+import { kindOfError, type Said, serviceError } from './service-errors.ts';
 
 /** Faults that one call can meet. */
 export const callFaults = [
@@ -126,7 +126,7 @@ export class Chaos implements Faults {
     const { process } = call;
     switch (fault) {
       case 'throttled':
-        return { kind: 'fails', error: serviceError(call, 'nothing') };
+        return { kind: 'fails', error: this.#said(call, 'nothing') };
       case 'reply lost':
         return { kind: 'reply-lost', error: this.#uncertain(call) };
       case 'late effect':
@@ -185,7 +185,12 @@ export class Chaos implements Faults {
   }
 
   #uncertain(call: Call): Error {
-    return this.#random.chance(0.5) ? serviceError(call, 'unknown') : new Error(`no answer from ${call.method}`);
+    return this.#random.chance(0.5) ? this.#said(call, 'unknown') : new Error(`no answer from ${call.method}`);
+  }
+
+  #said(call: Call, said: Said): Error {
+    this.#counts.count(kindOfError(call, said));
+    return serviceError(call, said);
   }
 }
 

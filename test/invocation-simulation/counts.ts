@@ -1,6 +1,8 @@
 // What happened, counted over all seeds. A fault or a rare situation that never comes proves nothing, so a long range of seeds asserts that each
 // line of this list came.
 
+import { errorKinds } from './service-errors.ts';
+
 /** Places where somebody waits, see `ambush.ts`. */
 const ambushes = [
   'waits before it completes a checkpoint',
@@ -20,6 +22,7 @@ export const happenings = [
   'late effect', // the caller is told that it failed, and it happens later
   'slow call',
   'left over', // a batch did a part of its work
+  ...errorKinds, // what the clients throw, through the adapters' table
   'outage', // a service is throttled for longer than anybody waits
   // Faults of a process
   'crash',
