@@ -6,7 +6,8 @@
 //   U4  A function's credentials are in its environment. The rest of the SDK's search for them (profiles, sign-ins, instances) is a tenth of a bundle
 //       and is left out. So are its event streams, which no request of ours has. The user's own clients keep both.
 //   U5  The client of streams is left out of a job of which no module says `kinesis`, that of topics where none says `kafka`.
-//   U6  Of the clients' schemas only those of the requests that are made stay (plain-keys.ts). Endpoint discovery, which no client of ours has on, goes.
+//   U6  Of the clients' schemas only those of the requests that are made stay (lean-clients.ts). Endpoint discovery and HTTP/2, which no client of ours
+//       has on, go.
 
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,7 +17,7 @@ import { fileURLToPath } from 'node:url';
 import type { BuildOptions } from 'esbuild';
 import { ownFunction, ownModule } from '../cli/package.ts';
 import { SluiceError } from '../core/errors.ts';
-import { plainKeys } from './plain-keys.ts';
+import { leanClients } from './lean-clients.ts';
 
 /** What a bundle is for: a file of `functions/`. `check` runs no user code. */
 export type BundledRole = 'stage' | 'pulse' | 'query' | 'check';
@@ -98,6 +99,8 @@ const eventStreamsText = `export const eventStreamSerdeProvider = () => undefine
 export const resolveEventStreamSerdeConfig = (input) => input;
 export class EventStreamSerde {}
 `;
+const handlersText = (file: string): string =>
+  `export * from ${JSON.stringify(file)};\nexport { NodeHttpHandler as NodeHttp2Handler } from ${JSON.stringify(file)};\n`;
 const discoveryText = 'export class EndpointCache {}\n';
 
 /** @returns the file that stands for `sluice` and for `sluice/aws`, of which it has what the role needs */
@@ -122,13 +125,17 @@ function buildEngine(role: BundledRole, between: string, says: Services): string
       ...(says.kafka
         ? { '@platformatic/wasm-utils': '@platformatic/wasm-utils/bundled' } // a bundle is one file
         : Object.fromEntries(topicClients.map((name) => [name, nothing]))),
+      '@smithy/node-http-handler': instead(
+        'http-handlers.mjs',
+        handlersText(join(nodeModules(), '@smithy/node-http-handler/dist-es/index.js')),
+      ),
       '@smithy/core/event-streams': instead('event-streams.mjs', eventStreamsText),
     },
     format: 'esm',
     minifyIdentifiers: true, // else modules keep their paths as names, and those differ from machine to machine
     write: false,
   });
-  const whole = instead('whole.mjs', plainKeys(files?.[0]?.text ?? ''));
+  const whole = instead('whole.mjs', leanClients(files?.[0]?.text ?? ''));
   const outfile = join(between, 'engine.mjs');
   esbuild().buildSync({ ...common(), entryPoints: [whole], outfile, format: 'esm', minify: true });
   return outfile;

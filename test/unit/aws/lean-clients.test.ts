@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 import { expect, it } from 'vitest';
-import { plainKeys } from '../../../lib/aws/plain-keys.ts';
+import { leanClients } from '../../../lib/aws/lean-clients.ts';
 
 const esbuild = createRequire(import.meta.url)('esbuild') as typeof import('esbuild');
 
@@ -13,7 +13,7 @@ const schemas = [
 ];
 
 it('writes a key of a schema out where its text is known', () => {
-  expect(plainKeys(schemas.join('\n')).split('\n').slice(3)).toEqual([
+  expect(leanClients(schemas.join('\n')).split('\n').slice(3)).toEqual([
     'var Put$ = [9, _h, { "http": ["PUT", 200] }, () => Unused$];',
     'var Odd$ = [9, { [_x]: 1 }];',
   ]);
@@ -28,7 +28,7 @@ it('leaves everything alone that is no schema of a client', () => {
     '// lib/index.ts',
     'var b = { [_h]: 1 };',
   ].join('\n');
-  expect(plainKeys(text)).toBe(text);
+  expect(leanClients(text)).toBe(text);
 });
 
 it('lets a bundler leave out the schemas of requests that nobody makes', () => {
@@ -46,7 +46,19 @@ it('lets a bundler leave out the schemas of requests that nobody makes', () => {
     }).outputFiles[0]?.text ?? '';
   const whole = built(client);
   expect(whole).toContain('?publicAccessBlock');
-  const lean = built(plainKeys(whole));
+  const lean = built(leanClients(whole));
   expect(lean).not.toContain('?publicAccessBlock');
   expect(lean).toContain('x-id=PutObject');
+});
+
+it('keeps of the package of a client its version', () => {
+  const origin = '// node_modules/@aws-sdk/client-s3/package.json';
+  const told = ['var a = {', '  name: "@aws-sdk/client-s3",', '  version: "3.1",', '  author: {', '    version: "no"', '  }', '};', ''];
+  const next = '// lib/index.ts';
+  expect(leanClients([origin, ...told, next].join('\n')).split('\n')).toEqual([origin, 'var a = {', '  version: "3.1"', '};', '', next]);
+});
+
+it('leaves a package alone that looks otherwise', () => {
+  const text = ['// node_modules/@aws-sdk/client-s3/package.json', 'var a = { version: "3.1" };', '// lib/index.ts'].join('\n');
+  expect(leanClients(text)).toBe(text);
 });
