@@ -22,6 +22,7 @@ import type { JobItems } from '../invocation/ports.ts';
 import { createContextOf } from '../invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../invocation/sinks/settler.ts';
 import { startSinks } from '../invocation/sinks/start-sinks.ts';
+import { timelySettler } from '../invocation/sinks/timely-settler.ts';
 import { listLetters } from '../invocation/unit/look.ts';
 import { answerOfControl, type ControlAnswer, controlEvent } from './control-call.ts';
 import type { Deployed } from './deployed.ts';
@@ -165,7 +166,7 @@ function surroundings({ plan, targets }: Deployed) {
 
 export function settlerOf(deployed: Deployed): TransactionSettler {
   const { plan, ports } = deployed;
-  return createSettler({ plan, ports, contextOf: createContextOf(surroundings(deployed)) });
+  return timelySettler(createSettler({ plan, ports, contextOf: createContextOf(surroundings(deployed)) }), systemClock);
 }
 
 /** Calls the control function of the subtask's stage, and waits for its answer. */

@@ -94,6 +94,8 @@ export const errorCodes = {
   OWNER_LOST: 'another run has taken over the checkpoint directory',
   WORKER_DIED: 'worker processes die before they can work',
   PLAN_CHANGED: 'the code makes another plan than the job runs',
+  SINK_NOT_ANSWERING: 'the target of a sink did not answer in time',
+  SINK_NOT_SETTLED: 'the target of a sink has not taken the end of a transaction',
   SINK_NOT_WRITTEN: 'a sink did not accept its rows',
   SINK_TRANSACTION_ABORTED: 'a transaction of a sink is to be committed that was aborted before',
   SINK_TRANSACTION_FORGOTTEN: 'the target of a sink no longer has what was prepared there',

@@ -1,7 +1,7 @@
 // Calls pulse after pulse until the job has ended. In the cloud a schedule does this once a minute; here it is a timer.
 //   L1  A pulse that failed is nothing: the next one begins from what is stored.
-//   L2  A target that refuses what a checkpoint promised is asked again, less and less often. A job that has ended keeps its promise, but this
-//       process does not wait for ever: who cancelled it has to get away, and the rows are kept for whoever comes next.
+//   L2  A target that refuses what a checkpoint promised, or never answers, is asked again, less and less often. A job that has ended keeps its
+//       promise, but this process does not wait for ever: who cancelled it has to get away, and the rows are kept for whoever comes next.
 
 import { isSluiceError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports.ts';
@@ -34,6 +34,8 @@ const failuresMax = 50;
 const unsettledPauseMsMax = 1_000;
 /** Pulses of an ended job in a row that leave output behind, before the run gives up on it: about two seconds. */
 const unsettledMax = 8;
+/** The same where each of them waits for an answer that does not come. */
+const unsettledMsMax = 10_000;
 
 export function hasEnded({ status }: JobItem): boolean {
   return status === 'finished' || status === 'cancelled' || status === 'failed';
@@ -48,6 +50,7 @@ export async function runPulses(o: PulseLoopOptions): Promise<JobItem> {
   let tickedMs = Number.NEGATIVE_INFINITY;
   let failures = 0;
   let unsettled = 0;
+  let settledMs = o.clock.now();
   for (;;) {
     await o.ownership.check();
     const now = o.clock.now();
@@ -63,7 +66,9 @@ export async function runPulses(o: PulseLoopOptions): Promise<JobItem> {
       if (item !== undefined) {
         o.seen(item);
         unsettled = isUnsettled(item) ? unsettled + 1 : 0;
-        if (hasEnded(item) && (!report.isBusy || unsettled > unsettledMax)) {
+        if (unsettled === 0) settledMs = now;
+        const hasWaited = unsettled > unsettledMax || (unsettled > 1 && o.clock.now() - settledMs > unsettledMsMax);
+        if (hasEnded(item) && (!report.isBusy || hasWaited)) {
           await o.ownership.check(); // who was stopped for a while has not ended the job
           if (report.isBusy) o.pulse.onEvent?.({ kind: 'notice', message: leftBehind(item) });
           return item;

@@ -16,6 +16,7 @@ import { patient } from '../../invocation/patience.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { checkDetached, createContextOf } from '../../invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../../invocation/sinks/settler.ts';
+import { timelySettler } from '../../invocation/sinks/timely-settler.ts';
 import { createServices } from '../../invocation/unit/create-environment.ts';
 import { listLetters } from '../../invocation/unit/look.ts';
 import { makeRoot } from '../embedded/attempt-directory.ts';
@@ -172,7 +173,7 @@ class InvocationsRun {
   #pulses(pool: WorkerPool, unrest: Chaos | undefined): Promise<JobItem> {
     const { request, plan, ports, ownership } = this.#parts;
     const surroundings = { plan, files: nodeFileSystem, clock, print: request.print, report: this.#notice };
-    const settler = createSettler({ plan, ports, contextOf: createContextOf(surroundings) });
+    const settler = timelySettler(createSettler({ plan, ports, contextOf: createContextOf(surroundings) }), clock);
     return runPulses({
       pulse: {
         ports,

@@ -7,6 +7,7 @@ import type { Job } from '../../api/job.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { Plan } from '../../graph/plan.ts';
+import type { TransactionSettler } from '../../invocation/control.ts';
 import { pulse } from '../../invocation/coordinator/pulse.ts';
 import { readExistingJob } from '../../invocation/coordinator/read-job.ts';
 import type { Answer } from '../../invocation/invocation.ts';
@@ -15,6 +16,7 @@ import { patient } from '../../invocation/patience.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { createContextOf } from '../../invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../../invocation/sinks/settler.ts';
+import { timelySettler } from '../../invocation/sinks/timely-settler.ts';
 import { createServices } from '../../invocation/unit/create-environment.ts';
 import type { UnitServices } from '../../invocation/unit/services.ts';
 import { nodeByteStreams } from '../embedded/node-byte-streams.ts';
@@ -99,13 +101,15 @@ export function servicesOf({ ports }: OpenedJob, plan: Plan, voice: Voice): Unit
   return createServices({ plan, ports, clock, random, files: nodeFileSystem, streams: nodeByteStreams, ...voice });
 }
 
-export function settlerOf({ ports }: OpenedJob, plan: Plan, voice: Voice): ReturnType<typeof createSettler> {
-  return createSettler({ plan, ports, contextOf: createContextOf({ plan, files: nodeFileSystem, clock, ...voice }) });
+export function settlerOf({ ports }: OpenedJob, plan: Plan, voice: Voice): TransactionSettler {
+  const settler = createSettler({ plan, ports, contextOf: createContextOf({ plan, files: nodeFileSystem, clock, ...voice }) });
+  return timelySettler(settler, clock);
 }
 
 const notRunning: Answer = { kind: 'refused', why: 'not-running' };
 const pauseMs = 20;
 const pulsesMax = 3_000; // about a minute of a sink that does not take what was promised
+const standStillMsMax = 60_000; // and of one that does not answer
 
 /**
  * Carries out what was asked of a job that nobody runs, by pulses of this process, until it stands still.
@@ -122,9 +126,11 @@ export async function standStill(
   try {
     const settler = settlerOf(opened, plan, voice);
     const control = { invoke: async () => notRunning };
+    const beganMs = clock.now();
     for (let pulses = 0; ; pulses++) {
       const { item, isBusy } = await pulse({ ports, plan, control, settler, clock, random });
-      if (item === undefined || item.status !== p.leaves || !isBusy || pulses === pulsesMax) return item ?? (await itemOf(opened));
+      const isOver = pulses === pulsesMax || clock.now() - beganMs > standStillMsMax;
+      if (item === undefined || item.status !== p.leaves || !isBusy || isOver) return item ?? (await itemOf(opened));
       await clock.sleep(pauseMs).done;
     }
   } finally {

@@ -5,6 +5,7 @@
 //       rings are sealed, and is running only when all are open again. Seals of a stop and openings of a resume are put only while the job item
 //       asks for them: a coordinator that slept through a resume seals nothing, and one that slept through a restore opens nothing.
 //       A cancel gives up a restore that is under way: what cannot be settled there must not keep a job from ending. Its rings are sealed already.
+//       Nor does what a target does not let it withdraw (abandon.ts).
 //   L4  What a completed checkpoint promised is kept until it is visible, however the job ended.
 
 import { decideRetention, type JobEnd } from '../../checkpoint/decide/retention.ts';
@@ -12,9 +13,8 @@ import { SluiceError } from '../../core/errors.ts';
 import type { EntryHead } from '../entry.ts';
 import type { JobItem, JobStatus } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
-import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts';
+import { abandon } from './abandon.ts';
 import { concurrently } from './concurrently.ts';
-import { abortAll, handlesOf } from './notify.ts';
 import { openRing } from './opening.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { changeJob, changeOf, newestCompletedOf } from './read-job.ts';
@@ -90,14 +90,7 @@ export async function stop(run: PulseRun): Promise<void> {
   if (end === undefined) return;
   const seals = await sealOwners(run, { why: end, isResumable: end !== 'cancelled', change: changeOf(run.item) });
   if (seals === 'refused') return;
-  if (end === 'cancelled') {
-    try {
-      await abandon(run, seals);
-    } catch (e) {
-      run.notice('output that no checkpoint promised is not all withdrawn yet', e);
-      return;
-    }
-  }
+  if (end === 'cancelled' && !(await abandon(run, seals))) return;
   // The rings of a cancelled job may go before somebody restores it; how far they had read must not go with them.
   const until = withSealed(run.item.until, seals);
   const places = withSealedPlaces(run.item.places, seals, run.options.plan);
@@ -156,17 +149,6 @@ async function sealOwners(
   const seals = await concurrently(rings, run.concurrency, (ring) => sealRing(run.options.ports, { ring, slots: ringSlots, ...p }));
   if (seals.includes('refused')) return 'refused';
   return seals.filter((seal) => seal !== undefined && seal !== 'refused');
-}
-
-/** Aborts every transaction that no completed checkpoint promised. */
-async function abandon(run: PulseRun, seals: readonly EntryHead[]): Promise<void> {
-  const newest = run.item.completed.at(-1);
-  const promised = newest === undefined ? [] : transactionsOf(headsOf(await handlesOf(run, newest)));
-  const kept = new Set(promised.map(transactionKey));
-  await abortAll(
-    run,
-    transactionsOf(seals).filter((t) => !kept.has(transactionKey(t))),
-  );
 }
 
 function notInState(item: JobItem, what: string): SluiceError {

@@ -101,6 +101,10 @@ export async function handlesOf(run: PulseRun, completed: CompletedCheckpoint): 
 
 /** Each may have been aborted before, or committed: then it stays what it is, or is lost. */
 export async function abortAll(run: PulseRun, transactions: readonly PendingTransaction[]): Promise<void> {
-  const { settler } = run.options;
-  await concurrently(transactions, run.concurrency, (transaction) => lossIn(run, transaction, () => settler.abort(transaction)));
+  await concurrently(transactions, run.concurrency, (transaction) => abortOne(run, transaction));
+}
+
+/** @throws what says nothing for good */
+export async function abortOne(run: PulseRun, transaction: PendingTransaction): Promise<void> {
+  await lossIn(run, transaction, () => run.options.settler.abort(transaction));
 }

@@ -7,7 +7,7 @@
 //   T3  Transactions are settled before the generation rises: those of the checkpoint are committed, all others of the sealed tails aborted, and
 //       a target keeps both decisions, so that nobody who sleeps through the restore can change them. Where an older checkpoint is restored, what
 //       newer ones promised is committed first: some of it may be visible, and half of a checkpoint's output is no output. What can never be
-//       committed is written down and told, and the restore goes on (losses.ts).
+//       committed is written down and told, and the restore goes on (losses.ts). What a cancel had left unsettled is settled here.
 //   T4  Owners are those of the checkpoint. How far each split had been read is kept over all generations, also for subtasks that the checkpoint
 //       does not know: up to there only a replay may read.
 //   T5  Numbers go on: the new rings begin in an epoch above every checkpoint that was ever begun.
@@ -18,6 +18,7 @@ import type { EntryHead, PendingTransaction } from '../entry.ts';
 import { decodeHead } from '../entry-codec.ts';
 import type { CompletedCheckpoint, JobItem, Restoring } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
+import { forgetLoss, isDefinite, listLosses } from '../sinks/losses.ts';
 import { headsOf, transactionKey, transactionsOf } from './checkpoint-objects.ts';
 import { concurrently } from './concurrently.ts';
 import { abortAll, commitAll, handlesOf } from './notify.ts';
@@ -27,7 +28,7 @@ import { changeJob, changeOf, freshGeneration, newestCompletedOf, readExistingJo
 import { restoredEntry, splitName } from './restored-entry.ts';
 import { restoredLane } from './restored-lane.ts';
 import { createRing, listedRings } from './ring-creation.ts';
-import { sealRing } from './seal.ts';
+import { isSealOfRestore, restoreWriter, sealRing } from './seal.ts';
 
 export type RestoreMark =
   /** A restore is under way now, or already was: `restoring` says of what. A number that was named took the place of another one. */
@@ -99,7 +100,7 @@ export async function continueRestore(run: PulseRun): Promise<void> {
 
 async function sealAll(run: PulseRun): Promise<readonly EntryHead[]> {
   const { owners, ringSlots, restoring } = run.item;
-  const why = `restore-${restoring?.generation}`;
+  const why = restoreWriter(restoring?.generation);
   const seals = await concurrently(owners, run.concurrency, ({ subtask }) =>
     sealRing(run.options.ports, { ring: run.ring(subtask), slots: ringSlots, why, isResumable: false }),
   );
@@ -113,10 +114,20 @@ async function settle(run: PulseRun, completed: CompletedCheckpoint, seals: read
   for (const one of promised) listed.push(...transactionsOf(headsOf(await handlesOf(run, one))));
   const kept = new Map(listed.map((t) => [transactionKey(t), t]));
   await commitAll(run, [...kept.values()]);
+  const unsettled = await leftByCancel(run, seals);
+  const others = new Map([...transactionsOf(seals), ...unsettled].map((t) => [transactionKey(t), t]));
   await abortAll(
     run,
-    transactionsOf(seals).filter((t) => !kept.has(transactionKey(t))),
+    [...others.values()].filter((t) => !kept.has(transactionKey(t))),
   );
+  for (const t of unsettled) await forgetLoss(run.options.ports.items, t);
+}
+
+/** The job stood still before, by a cancel perhaps; its rings may be closed, and then only notes know of what it left. */
+async function leftByCancel(run: PulseRun, seals: readonly EntryHead[]): Promise<readonly PendingTransaction[]> {
+  if (seals.length === run.item.owners.length && seals.every(isSealOfRestore)) return [];
+  const noted = await listLosses(run.options.ports.items);
+  return noted.filter((loss) => !isDefinite(loss)).map(({ transaction }) => transaction);
 }
 
 /** @returns false: the job item asks for something else by now */

@@ -21,6 +21,15 @@ export function isMoveSeal({ writer }: Pick<EntryHead, 'writer'>): boolean {
   return writer === moveWriter;
 }
 
+/** Who seals a ring for a restore to a generation. */
+export function restoreWriter(generation: number | undefined): string {
+  return `restore-${generation}`;
+}
+
+export function isSealOfRestore({ writer }: Pick<EntryHead, 'writer'>): boolean {
+  return writer.startsWith('restore-');
+}
+
 /** Who opens a ring for a job that goes on. */
 export const openingWriter = 'resume';
 

@@ -102,8 +102,8 @@ export function hasHeard(head: Pick<EntryHead, 'channels' | 'held'> | undefined,
 async function referencesOf(run: PulseRun, facts: Facts): Promise<ReadonlySet<string> | undefined> {
   try {
     const losses = await listLosses(run.options.ports.items);
-    const rows = losses.map(({ transaction }) => transaction.rows);
-    return new Set([...namedBy(facts), ...rows, ...(await keptBy(run, facts))]);
+    const noted = losses.flatMap(({ transaction }) => namedByTransaction(transaction));
+    return new Set([...namedBy(facts), ...noted, ...(await keptBy(run, facts))]);
   } catch (e) {
     if (isSluiceError(e) && e.code === 'OBJECT_MISSING') return undefined;
     throw e;

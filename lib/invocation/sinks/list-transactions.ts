@@ -1,10 +1,12 @@
 // Transactions for a person who looks after a job: what is promised to targets and not known to be settled, and what can never be kept.
 
+import { headsOf, readHandles, transactionsOf } from '../coordinator/checkpoint-objects.ts';
+import { readJob } from '../coordinator/read-job.ts';
 import type { PendingTransaction } from '../entry.ts';
 import type { JobItem } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
 import { readRing } from '../ring.ts';
-import { isMadeGood, listLosses } from './losses.ts';
+import { isDefinite, isMadeGood, listLosses } from './losses.ts';
 import { transactionName } from './transaction-names.ts';
 import { readDecision, readRecord } from './transaction-records.ts';
 import { readRows } from './transaction-rows.ts';
@@ -20,32 +22,59 @@ export interface ListedTransaction {
   readonly rows: number | undefined;
   /**
    * `written`: the rows are kept, and the target may not have them yet. `committed` ones are listed until their subtask has heard of it. `lost`: it
-   * was promised and could not be committed, `why` says why, and the job went on without; listed until somebody settles it by hand.
+   * was promised and could not be committed, `why` says why, and the job went on without; listed until somebody settles it by hand. `aborting`: it was
+   * to be withdrawn when the job was cancelled, and the target has not said that it is; `why` says what it said.
    */
-  readonly state: 'written' | 'prepared' | 'committed' | 'aborted' | 'lost';
+  readonly state: 'written' | 'prepared' | 'committed' | 'aborted' | 'aborting' | 'lost';
   /** Code and message of the error. */
   readonly why?: string | undefined;
   /** For the settler. */
   readonly transaction: PendingTransaction;
 }
 
-/** What is lost, then the others in order of subtask as the job item has them, oldest first: the order in which they have to be committed. */
+type ListedItem = Pick<JobItem, 'owners' | 'generation' | 'ringSlots' | 'completed' | 'confirmed'>;
+
+/**
+ * What was gone on without, then what the newest completed checkpoint has promised and is not confirmed, then the others in order of subtask as the job
+ * item has them; of a subtask oldest first, the order in which they have to be committed.
+ */
 export async function listTransactions(
   ports: Pick<InvocationPorts, 'changelog' | 'objects' | 'items'>,
-  item: Pick<JobItem, 'owners' | 'generation' | 'ringSlots'>,
+  item: ListedItem,
 ): Promise<readonly ListedTransaction[]> {
-  const listed: ListedTransaction[] = [];
+  const listed = new Map<string, ListedTransaction>();
   for (const loss of await listLosses(ports.items)) {
     if (await isMadeGood(ports.objects, loss)) continue;
-    listed.push({ ...(await listedOf(ports, loss.transaction)), state: 'lost', why: `${loss.code}: ${loss.message}` });
+    const one = await listedOf(ports, loss.transaction);
+    const state = isDefinite(loss) ? 'lost' : one.state === 'aborted' ? 'aborting' : one.state;
+    listed.set(one.name, { ...one, state, why: `${loss.code}: ${loss.message}` });
   }
-  const lost = new Set(listed.map(({ name }) => name));
+  const add = async (transactions: readonly PendingTransaction[]): Promise<void> => {
+    for (const t of transactions) if (!listed.has(transactionName(t))) listed.set(transactionName(t), await listedOf(ports, t));
+  };
+  await add(await promisedBy(ports, item));
   for (const { subtask } of item.owners) {
     const view = await readRing(ports.changelog, { generation: item.generation, subtask }, item.ringSlots);
-    if (view === undefined || view === 'closed') continue;
-    for (const t of view.head.transactions) if (!lost.has(transactionName(t))) listed.push(await listedOf(ports, t));
+    if (view !== undefined && view !== 'closed') await add(view.head.transactions);
   }
-  return listed;
+  return [...listed.values()];
+}
+
+/** Rings do not tell it for sure: the clean-up closes those of a job that is over, and of subtasks that gave way to others. */
+async function promisedBy(
+  ports: Pick<InvocationPorts, 'objects' | 'items'>,
+  { completed, confirmed }: ListedItem,
+): Promise<readonly PendingTransaction[]> {
+  const newest = completed.at(-1);
+  if (newest === undefined || newest.checkpoint <= confirmed) return [];
+  try {
+    return transactionsOf(headsOf(await readHandles(ports.objects, newest)));
+  } catch (e) {
+    // Of a job that runs the next checkpoint may have completed meanwhile, and what this one says is gone.
+    const now = (await readJob(ports))?.item;
+    if (now === undefined || now.completed.at(-1)?.checkpoint === newest.checkpoint) throw e;
+    return promisedBy(ports, now);
+  }
 }
 
 async function listedOf({ objects }: Pick<InvocationPorts, 'objects'>, t: PendingTransaction): Promise<ListedTransaction> {

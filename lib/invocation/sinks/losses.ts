@@ -1,8 +1,10 @@
-// losses.ts is what a promise that can never be kept leaves behind: which transaction, why, and where its rows are. A restore goes on past it, so
-// this is all that will ever tell of it.
-//   L1  A loss is definite: the rows are gone, the target refuses for ever what it has forgotten, the transaction was aborted, or a later run has the target. Whatever else a
-//       commit rejects with says nothing, and is asked again.
+// losses.ts is what a transaction leaves behind that something goes on without: which one, why, and where its rows are. This is all that will ever
+// tell of it.
+//   L1  A loss is definite: the rows are gone, the target refuses for ever what it has forgotten, the transaction was aborted, or a later run has the
+//       target. Whatever else a commit rejects with says nothing, and is asked again.
 //   L2  A loss is written down before anything goes on without it. What is left of its rows stays until a person has settled it.
+//   L3  A cancel goes on without what its target has not taken for a while, too. That is not lost but unsettled: it is kept here in the same way,
+//       until a person or a restore has settled it, or it turns out to be lost.
 
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { PendingTransaction } from '../entry.ts';
@@ -41,20 +43,39 @@ export function wasWithdrawn({ code }: Loss): boolean {
 const lossPrefix = 'lost/';
 const lossFormat = 1;
 
+/** Definite, or unsettled (L3). */
+export function isDefinite({ code }: Loss): boolean {
+  return definite.has(code);
+}
+
+/** @param error  what the target answered, and what says nothing for good */
+export function unsettledOf(transaction: PendingTransaction, error: unknown, atMs: number): Loss {
+  const { code, message } = error instanceof Error ? (error as Error & { readonly code?: unknown }) : { message: String(error) };
+  return { transaction, code: code === undefined ? 'SINK_NOT_SETTLED' : String(code), message, atMs };
+}
+
+/** What was noted first stays, but where what was unsettled is lost. */
 export async function noteLosses(items: JobItems, losses: readonly Loss[]): Promise<void> {
-  for (const { transaction, code, message, atMs } of losses) {
+  for (const loss of losses) {
+    const { transaction, code, message, atMs } = loss;
+    const name = lossPrefix + transactionName(transaction);
     const content = { bytes: encodeValue([lossFormat, transaction, code, message, atMs]), change: '' };
-    await items.put({ name: lossPrefix + transactionName(transaction), content, expects: 'absent' });
+    const put = await items.put({ name, content, expects: 'absent' });
+    if (put.kind === 'stored' || !isDefinite(loss)) continue;
+    const held = await items.get(name);
+    if (held !== undefined && decoded(held).every((one) => !isDefinite(one))) await items.put({ name, content, expects: held.revision });
   }
 }
 
 /** In order of name. */
 export async function listLosses(items: JobItems): Promise<readonly Loss[]> {
   const stored = await items.list(lossPrefix);
-  return stored.flatMap(({ bytes }) => {
-    const [format, transaction, code, message, atMs] = decodeValue(bytes) as readonly [number, PendingTransaction, string, string, number];
-    return format === lossFormat ? [{ transaction, code, message, atMs }] : [];
-  });
+  return stored.flatMap(decoded);
+}
+
+function decoded({ bytes }: { readonly bytes: Uint8Array }): readonly Loss[] {
+  const [format, transaction, code, message, atMs] = decodeValue(bytes) as readonly [number, PendingTransaction, string, string, number];
+  return format === lossFormat ? [{ transaction, code, message, atMs }] : [];
 }
 
 /** Somebody has committed it after all: a failed job keeps asking. Only whoever confirms a commit removes the rows. */

@@ -37,7 +37,8 @@ test('pending transactions are listed by subtask, oldest first, with rows and st
   const settler = createSettler({ plan, ports, contextOf });
   await settler.commit(committed);
   await objects.remove(gone.rows);
-  const item = { generation: 1, ringSlots: slots, owners: [owner('1-0', 0), owner('1-1', 1), owner('1-2', 2), owner('1-3', 3)] };
+  const owners = [owner('1-0', 0), owner('1-1', 1), owner('1-2', 2), owner('1-3', 3)];
+  const item = { generation: 1, ringSlots: slots, owners, completed: [], confirmed: 0 };
   const told = async (): Promise<readonly unknown[]> =>
     (await listTransactions(ports, item)).map(({ name, sink: uid, subtask, checkpoint, rows, state }) => [
       name,
