@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PendingTransaction } from '../../../../lib/invocation/entry.ts';
 import { encodeRows } from '../../../../lib/invocation/rows-codec.ts';
-import { listTransactions } from '../../../../lib/invocation/sinks/list-transactions.ts';
+import { isUnsettled, listTransactions } from '../../../../lib/invocation/sinks/list-transactions.ts';
 import { listLosses, noteLosses } from '../../../../lib/invocation/sinks/losses.ts';
 import { prepareTransaction } from '../../../../lib/invocation/sinks/prepare-transaction.ts';
 import { settleByHand } from '../../../../lib/invocation/sinks/settle-by-hand.ts';
@@ -73,11 +73,13 @@ test('pending transactions are listed by subtask, oldest first, with rows and st
   expect(await listLosses(ports.items)).toEqual([loss]);
   expect(await settleByHand(ports, settler, { transaction: gone, how: 'abort' })).toBe('aborted');
   expect(await listLosses(ports.items)).toEqual([]);
-  expect(await settleByHand(ports, settler, { transaction: committed, how: 'abort' })).toBe('committed');
 
   // One that was committed and confirmed after it had been noted is lost no more.
   await noteLosses(ports.items, [{ ...loss, transaction: committed }]);
   expect((await listTransactions(ports, item))[0]?.state).toBe('lost');
-  await objects.remove(committed.rows);
+  expect(await settleByHand(ports, settler, { transaction: committed, how: 'abort' })).toBe('committed');
   expect((await listTransactions(ports, item)).some(({ state }) => state === 'lost')).toBe(false);
+  expect((await listTransactions(ports, item)).filter(isUnsettled)).toMatchObject([{ name: '1/1-0/out/3' }]);
+  await settleByHand(ports, settler, { transaction: prepared, how: 'commit' });
+  expect((await listTransactions(ports, item)).filter(isUnsettled)).toEqual([]);
 });
