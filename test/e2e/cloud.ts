@@ -1,7 +1,7 @@
 // An emulator with a deployed stack, and what a test does with it: real clients, the real CDK, the real command line.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
-import { type Emulator, startEmulator } from '../../tools/emulator/emulator.ts';
+import { startEmulator, startStreamEmulator } from '../../tools/emulator/emulator.ts';
 
 const root = join(import.meta.dirname, '../..');
 
@@ -11,29 +11,41 @@ export interface Ended {
   readonly err: string;
 }
 
-export class Cloud {
-  readonly emulator: Emulator;
-  readonly variables: NodeJS.ProcessEnv;
+/** Where it all runs: emulators that are stopped with the test, or what `AWS_ENDPOINT_URL` names. */
+interface Services {
+  readonly variables: Readonly<Record<string, string>>;
+  stop(): Promise<void>;
+}
 
-  private constructor(emulator: Emulator) {
-    this.emulator = emulator;
-    this.variables = {
-      ...process.env,
-      ...emulator.variables,
-      CI: '1',
-      PATH: `${join(root, 'node_modules/.bin')}:${process.env.PATH ?? ''}`,
-    };
+async function startServices(): Promise<Services> {
+  const { AWS_ENDPOINT_URL: given } = process.env;
+  if (given !== undefined) return { variables: {}, stop: () => Promise.resolve() };
+  const streams = await startStreamEmulator();
+  // Functions inherit the variables of the emulator that runs them.
+  const emulator = await startEmulator({ variables: { AWS_ENDPOINT_URL_KINESIS: streams.endpoint } });
+  const variables = { ...emulator.variables, AWS_ENDPOINT_URL_KINESIS: streams.endpoint };
+  return { variables, stop: async () => void (await Promise.all([emulator.stop(), streams.stop()])) };
+}
+
+export class Cloud {
+  readonly #services: Services;
+
+  private constructor(services: Services) {
+    this.#services = services;
   }
 
   static async start(): Promise<Cloud> {
-    const cloud = new Cloud(await startEmulator());
-    Object.assign(process.env, cloud.emulator.variables);
+    const services = await startServices();
+    Object.assign(process.env, services.variables);
+    const cloud = new Cloud(services);
     await cloud.must('cdk', ['bootstrap', '--no-notices', 'aws://000000000000/us-east-1']);
     return cloud;
   }
 
   async run(command: string, words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Ended> {
-    const child = spawn(command, words, { cwd: root, env: { ...this.variables, ...more }, stdio: ['ignore', 'pipe', 'pipe'] });
+    const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH ?? ''}`;
+    const env = { ...process.env, CI: '1', PATH: path, ...more };
+    const child = spawn(command, words, { cwd: root, env, stdio: ['ignore', 'pipe', 'pipe'] });
     let [out, err] = ['', ''];
     child.stdout.on('data', (data: Buffer) => {
       out += data;
@@ -51,36 +63,38 @@ export class Cloud {
     return ended;
   }
 
-  /** The CDK CLI on an app of `test/e2e/apps`. */
-  cdk(verb: 'deploy' | 'destroy', app: string, more: Readonly<Record<string, string>> = {}): Promise<Ended> {
-    const flags = verb === 'deploy' ? ['--require-approval', 'never'] : ['--force'];
-    return this.run(
-      'cdk',
-      [verb, '--all', '--no-notices', '--app', `node test/e2e/apps/${app}`, '--output', `cdk.out/${app}`, ...flags],
-      more,
-    );
+  /** The CDK CLI on an app of `test/e2e/apps`. @param stacks  all when absent */
+  cdk(
+    verb: 'deploy' | 'destroy',
+    app: string,
+    more: Readonly<Record<string, string>> = {},
+    stacks: readonly string[] = ['--all'],
+  ): Promise<Ended> {
+    const flags = verb === 'deploy' ? ['--require-approval', 'never', '--method', 'direct'] : ['--force'];
+    const place = ['--no-notices', '--concurrency', '3', '--app', `node test/e2e/apps/${app}`, '--output', `cdk.out/${app}`];
+    return this.run('cdk', [verb, ...stacks, ...place, ...flags], more);
   }
 
   /** @returns the result object of `sluice … --stack … --json` */
   async sluice(stack: string, ...words: readonly string[]): Promise<Readonly<Record<string, unknown>>> {
-    const flags = ['--stack', stack, '--endpoint', this.emulator.endpoint, '--json'];
+    const flags = ['--stack', stack, '--json'];
     const { out } = await this.must('node', ['lib/cli/main.ts', ...words, ...flags]);
     return JSON.parse(out.trim().split('\n').at(-1) ?? '{}') as Record<string, unknown>;
   }
 
   async stop(): Promise<void> {
-    await this.emulator.stop();
+    await this.#services.stop();
   }
 }
 
-const lookEveryMs = 250;
+const lookEveryMs = 500;
 
-/** Waits for something that others bring about; a bound says that it never came. */
-export async function eventually<T>(what: string, look: () => Promise<T | undefined>, withinMs = 120_000): Promise<T> {
-  for (let waited = 0; ; waited += lookEveryMs) {
+/** Waits for something that others bring about; a bound says that it never came. @param what  that is to come, or what was seen instead */
+export async function eventually<T>(what: string | (() => string), look: () => Promise<T | undefined>, withinMs = 300_000): Promise<T> {
+  for (const until = performance.now() + withinMs; ; ) {
     const seen = await look();
     if (seen !== undefined) return seen;
-    if (waited > withinMs) throw new Error(`it never came that ${what}`);
+    if (performance.now() > until) throw new Error(`it never came that ${typeof what === 'string' ? what : what()}`);
     await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
   }
 }

@@ -4,7 +4,8 @@
 //   M1  One batch of a shard at a time, in order. A shard's child is read when its parent is read to its end.
 //   M2  A function that throws, or answers something that names no record of the batch, gets the same batch again, halved when it has more than one
 //       record. `batchItemFailures` moves the position to the lowest number that it names, and everything from there comes again.
-//   M3  At least once: with `trouble`, a batch is handed out a second time, or to two calls at once, whatever the first one answered.
+//   M3  A mapping that is switched off hands out nothing, and goes on where it was.
+//   M4  At least once: with `trouble`, a batch is handed out a second time, or to two calls at once, whatever the first one answered.
 
 import {
   DescribeStreamSummaryCommand,
@@ -15,13 +16,15 @@ import {
   type Shard,
   type _Record as StreamRecord,
 } from '@aws-sdk/client-kinesis';
-import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
+import { GetEventSourceMappingCommand, InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 
 export interface EventSourceOptions {
   readonly kinesis: KinesisClient;
   readonly lambda: LambdaClient;
   readonly stream: string;
   readonly functionName: string;
+  /** Its UUID: whether it is switched on. */
+  readonly mapping: string;
   readonly batchSize: number;
   /** Chance of what an event source may do and a happy test never sees; nothing when absent. */
   readonly trouble?: { readonly random: () => number; readonly again: number; readonly overlap: number };
@@ -73,7 +76,9 @@ export class EventSourceRunner {
    * @returns whether anything was handed out
    */
   async step(): Promise<boolean> {
-    const { kinesis, stream } = this.#o;
+    const { kinesis, stream, lambda, mapping } = this.#o;
+    const { State: state } = await lambda.send(new GetEventSourceMappingCommand({ UUID: mapping }));
+    if (state !== 'Enabled') return false;
     if (this.#arn === '') {
       const { StreamDescriptionSummary: summary } = await kinesis.send(new DescribeStreamSummaryCommand({ StreamName: stream }));
       this.#arn = summary?.StreamARN ?? '';
