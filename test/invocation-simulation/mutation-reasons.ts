@@ -46,6 +46,17 @@ export const reasons: Reasons = {
     caughtBy: { file: 'test/unit/invocation/versions.test.ts', title: 'of one epoch the larger number, also when that is the stored one' },
     why: 'A writer has to fall asleep before the first read of its flush, and another one to write and flush the same item in the same epoch before it wakes.',
   },
+  'E replay': {
+    caughtBy: {
+      file: 'test/unit/invocation/coordinator/restore.test.ts',
+      title: 'is not over because the log shows its position: the newest entry may lie undelivered',
+    },
+    why: 'A tail that lies undelivered is news, so a checkpoint begins and its barrier comes by, and so do ticks: it is delivered late, and nothing is lost. Only without either would anybody wait for ever.',
+  },
+  'E end': {
+    caughtBy: { file: 'test/unit/invocation/unit/barrier.test.ts', title: 'acknowledges by the entry of that barrier, and not by its end' },
+    why: 'An entry is followed by the next one only when its barrier has been acknowledged, and the first acknowledgement counts. What is left is a barrier that was overtaken by the next one at a subtask that ends just then.',
+  },
   'first prepared': {
     caughtBy: {
       file: 'test/unit/invocation/sinks/settler.test.ts',
