@@ -159,7 +159,7 @@ export interface EntryHead {
   /** Event time of the subtask and of each operator, in order of the stage. */
   readonly watermark: number;
   readonly operatorWatermarks: readonly number[];
-  /** Operator state and accumulators of the host, encoded; empty when there is none. `object` when it is large. */
+  /** Operator state and accumulators of the host; empty when there is none. With both, `bytes` are the parts that are otherwise than in the object. */
   readonly operatorState: { readonly bytes: Uint8Array | undefined; readonly object: string | undefined } | undefined;
   /** Backends that materialise into a snapshot: the object that holds the state at `flushedThrough`. */
   readonly snapshot: string | undefined;

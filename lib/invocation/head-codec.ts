@@ -2,13 +2,14 @@
 //   H1  Every field is written in every head, the rare ones as one bit or one byte. Names of subtasks and splits are written once.
 //   H2  Numbers of entries may be -1 (nothing is flushed), so they are written one higher.
 //   H3  What was added to format 1 lies behind everything else, and is left out where there is none of it.
+//   H4  Format 2 is that of heads whose operator state is an object with parts changed: who knows format 1 only would read the object and no more.
 
 import type { SplitPosition } from '../api/source.ts';
 import { ValueReader, ValueWriter } from '../core/value-codec.ts';
 import type { ChannelProgress, EntryHead, EntryKind, HeldMessage, LaneProgress, PendingTransaction, SplitProgress } from './entry.ts';
 import { NameReader, NameWriter, readChoice, readList, readTime, writeList, writeTime } from './payload.ts';
 
-const headFormat = 1;
+const headFormat = { plain: 1, stateInParts: 2 } as const;
 /** In order of their numbers in stored bytes. */
 const kinds: readonly EntryKind[] = ['init', 'data', 'barrier', 'seal'];
 const flag = { hasEnded: 1, lastBarrier: 2, operatorState: 4, stateBytes: 8, stateObject: 16, snapshot: 32, lane: 64, added: 128 } as const;
@@ -17,7 +18,8 @@ const flag = { hasEnded: 1, lastBarrier: 2, operatorState: 4, stateBytes: 8, sta
 export function encodeHead(h: EntryHead): Uint8Array {
   const w = new ValueWriter(512);
   const names = new NameWriter(w);
-  w.writeByte(headFormat);
+  const isInParts = h.operatorState?.bytes !== undefined && h.operatorState.object !== undefined;
+  w.writeByte(isInParts ? headFormat.stateInParts : headFormat.plain);
   w.writeByte(kinds.indexOf(h.kind));
   w.writeByte(flagsOf(h));
   writeTime(w, h.watermark);
@@ -55,7 +57,7 @@ export function encodeHead(h: EntryHead): Uint8Array {
 /** @throws SluiceError `FORMAT_NEWER`, `DATA_DAMAGED` */
 export function decodeHead(bytes: Uint8Array): EntryHead {
   const r = new ValueReader(bytes, 0, 'head of an entry');
-  r.readFormat(headFormat);
+  r.readFormat(headFormat.stateInParts);
   const kind = readChoice(r, kinds, 'kind of entry');
   const flags = r.readByte();
   const names = new NameReader(r);

@@ -20,8 +20,10 @@ export const listChunkBytes: number = 4 * KiB;
 export const messageBytesMax: number = 200 * KiB;
 /** Records that wait in an alignment are kept in the entry up to this, then in the object store. */
 export const heldBytesMax: number = 4 * KiB;
-/** Operator state up to this is repeated in every entry; above it lies in an object that entries point to. */
+/** Operator state up to this rides in an entry; more of it lies in an object that entries point to, and what changes behind that rides up to this again. */
 export const inlineOperatorStateBytesMax: number = 1 * KiB;
+/** What one object costs, in bytes written to the changelog: as much as eight units of 1 KB. */
+export const objectCostBytes: number = 8 * KiB;
 /** A last tombstone stays this long: no environment lives for a day, so none can find the item absent and write to it. */
 export const tombstoneLifeMs: number = 24 * 60 * 60 * 1000;
 /** Keys that a warm environment keeps of one subtask: at a few hundred bytes a key, tens of megabytes. The others are read again when they come. */

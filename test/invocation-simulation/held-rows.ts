@@ -2,7 +2,7 @@
 
 import type { EntryHead } from '../../lib/invocation/entry.ts';
 import type { JobItem } from '../../lib/invocation/job-item.ts';
-import { decodeOperatorState } from '../../lib/invocation/unit/operators.ts';
+import { decodeOperatorState, withParts } from '../../lib/invocation/unit/operator-state.ts';
 
 export interface StoredHeads {
   readonly item: JobItem;
@@ -16,7 +16,8 @@ export function heldRows({ item, head, object }: StoredHeads): ReadonlyMap<strin
   const held = new Map<string, number>();
   for (const { subtask } of item.owners) {
     const stored = head(item.generation, subtask)?.operatorState;
-    const bytes = stored?.object === undefined ? stored?.bytes : object(stored.object);
+    const base = stored?.object === undefined ? undefined : object(stored.object);
+    const bytes = base === undefined ? stored?.bytes : withParts(base, stored?.bytes);
     for (const { uid, lists } of bytes === undefined ? [] : decodeOperatorState(bytes)) {
       const rows = lists.reduce((n, { elements }) => n + elements.length, 0);
       held.set(uid, (held.get(uid) ?? 0) + rows);

@@ -5,7 +5,7 @@ import { decodeValue } from '../../core/value-codec.ts';
 import type { JobItem, Owner } from '../../invocation/job-item.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { readRing } from '../../invocation/ring.ts';
-import { decodeOperatorState } from '../../invocation/unit/operators.ts';
+import { decodeOperatorState, readOperatorState } from '../../invocation/unit/operator-state.ts';
 import type { AccumulatorValues } from './ipc.ts';
 
 export interface FinalAccumulators {
@@ -35,7 +35,6 @@ export async function finalAccumulators(ports: InvocationPorts, item: JobItem, w
 async function accumulatorsOf(ports: InvocationPorts, item: JobItem, { subtask }: Owner) {
   const view = await readRing(ports.changelog, { generation: item.generation, subtask }, item.ringSlots);
   if (view === undefined || view === 'closed') return [];
-  const { operatorState } = view.head;
-  const bytes = operatorState?.object === undefined ? operatorState?.bytes : await ports.objects.get(operatorState.object);
+  const bytes = await readOperatorState(view.head.operatorState, { objects: ports.objects, subtask });
   return bytes === undefined ? [] : decodeOperatorState(bytes).flatMap(({ accumulators }) => accumulators);
 }

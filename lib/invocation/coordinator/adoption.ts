@@ -12,13 +12,12 @@ import { shareStart } from '../../checkpoint/redistribute.ts';
 import type { OperatorListSnapshot, OperatorRestore } from '../../checkpoint/snapshot.ts';
 import { type Entry, type EntryHead, emptyBody } from '../entry.ts';
 import { inlineOperatorStateBytesMax } from '../limits.ts';
-import { decodeOperatorState, encodeOperatorState } from '../unit/operators.ts';
+import { decodeOperatorState, encodeOperatorState, readOperatorState } from '../unit/operator-state.ts';
 import { type Adoption, inheritedDelta, inheritedSnapshot, isFirstChild } from './inheritance.ts';
 import { initialHead } from './initial-head.ts';
 import type { PulseRun } from './pulse-run.ts';
 import { splitName } from './restored-entry.ts';
 import { moveWriter } from './seal.ts';
-import { stateGone } from './sealed-parent.ts';
 
 /** The first entry of a child. */
 export async function adopt(run: PulseRun, p: Adoption): Promise<Entry> {
@@ -62,11 +61,9 @@ async function operatorState(run: PulseRun, { moving, owner, n, parents }: Adopt
   const { objects } = run.options.ports;
   const states: (readonly OperatorRestore[])[] = [];
   for (const { seal } of parents) {
-    const { operatorState: stored, subtask } = seal.head;
-    if (stored === undefined) continue;
-    const bytes = stored.object === undefined ? stored.bytes : await objects.get(stored.object);
-    if (bytes === undefined) throw stateGone(subtask);
-    states.push(decodeOperatorState(bytes));
+    const { operatorState: reference, subtask } = seal.head;
+    const bytes = await readOperatorState(reference, { objects, subtask });
+    if (bytes !== undefined) states.push(decodeOperatorState(bytes));
   }
   const index = moving.children.findIndex(({ subtask }) => subtask === owner.subtask);
   const bytes = encodeOperatorState(dealtOut(states, index, moving.children.length));

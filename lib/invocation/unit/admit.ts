@@ -23,6 +23,7 @@ import { type RingView, readNewer, readRing } from '../ring.ts';
 import { keyShareOf } from '../state/key-share.ts';
 import { createSubtaskState } from '../state/subtask-state.ts';
 import { unpackEntries } from '../unpack-entries.ts';
+import { OperatorStateMemory } from './operator-state-memory.ts';
 import type { UnitServices } from './services.ts';
 import { TimerRelay } from './timer-failures.ts';
 import { newestCompleted, type WarmSubtask } from './warm-subtask.ts';
@@ -97,7 +98,7 @@ export async function recovered(
     outbox: new Outbox({ plan: services.plan, owner: facts.owner, owners: facts.item.owners }),
     storedThrough: -1,
     waiting: undefined,
-    operatorState: undefined,
+    operatorState: new OperatorStateMemory(),
     timers: new TimerRelay(),
     host: undefined,
   };

@@ -3,7 +3,6 @@
 import type { CommittedMessage, EntryBody } from '../entry.ts';
 import { encodeClaim } from '../message-codec.ts';
 import type { Proposal } from './commit.ts';
-import { referenceTo } from './operators.ts';
 import type { Ran } from './run.ts';
 import type { UnitServices } from './services.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
@@ -37,10 +36,10 @@ export async function proposalOf(
 ): Promise<Proposal> {
   const { head, messages, services } = p;
   const { generation, subtask, n } = warm.newest.head;
-  const operatorState = await referenceTo(ran.operatorState, {
-    warm,
-    known: ran.operatorStateBefore,
-    services,
+  const operatorState = await warm.operatorState.keep(ran.operatorState, ran.operatorStateBefore, {
+    head: warm.newest.head,
+    objects: services.ports.objects,
+    inlineBytesMax: services.limits.inlineOperatorStateBytesMax,
     name: `operator-state/${generation}/${subtask}/${n + 1}-${services.newWriter()}`,
   });
   return {

@@ -8,7 +8,8 @@ import type { Effects } from '../../runtime/effects.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
 import { emptyDelta, type ImmediateRows, nextEpoch, type StateDelta } from '../entry.ts';
 import { encodeRows } from '../rows-codec.ts';
-import { dropOperators, operatorStateOf, operatorsOf, storedOperatorState } from './operators.ts';
+import { operatorStateOf } from './operator-state.ts';
+import { dropOperators, operatorsOf, storedOperatorState } from './operators.ts';
 import type { UnitServices } from './services.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 

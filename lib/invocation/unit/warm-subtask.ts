@@ -11,6 +11,7 @@ import type { LaneMemory } from '../lane/lane-memory.ts';
 import type { Outbox } from '../outbox.ts';
 import type { RingAddress } from '../ports.ts';
 import type { SubtaskState, VersionView } from '../state/contract.ts';
+import type { OperatorStateMemory } from './operator-state-memory.ts';
 import type { TimerRelay } from './timer-failures.ts';
 
 export interface WarmSubtask {
@@ -36,8 +37,7 @@ export interface WarmSubtask {
   storedThrough: number;
   /** Lanes of a queue only. */
   readonly lane: LaneMemory | undefined;
-  /** The last large operator state that was stored or read here. */
-  operatorState: { readonly object: string; readonly bytes: Uint8Array } | undefined;
+  readonly operatorState: OperatorStateMemory;
   /** What the operators ask when their timers fire. */
   readonly timers: TimerRelay;
   /** Operators as `newest` left them; made again when it is not known that they are. */

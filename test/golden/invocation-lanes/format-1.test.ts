@@ -34,7 +34,7 @@ test.each(readers)('%s of format 1 is read as it was written', async (name, read
 
 test.each(readers)('%s of a newer format is refused by name, one that is cut off is damaged', async (name, read) => {
   const newer = frozen(name);
-  newer[0] = 2;
+  newer[0] = name.startsWith('head') ? 3 : 2;
   const asked = async (bytes: Uint8Array): Promise<unknown> => read(bytes);
   await expect(asked(newer)).rejects.toMatchObject({ code: 'FORMAT_NEWER' });
   await expect(asked(frozen(name).subarray(0, -1))).rejects.toMatchObject({ code: 'DATA_DAMAGED' });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { RecordBatch } from '../../../lib/core/batch.ts';
-import { bodyObjectOf, decodeHead, isClosedStub, unpackEntry, unpackHead } from '../../../lib/invocation/entry-codec.ts';
+import { bodyObjectOf, decodeHead, encodeHead, isClosedStub, unpackEntry, unpackHead } from '../../../lib/invocation/entry-codec.ts';
 import { decodeHandle, decodeHandles, decodeJobItem } from '../../../lib/invocation/job-item-codec.ts';
 import { decodeMessage } from '../../../lib/invocation/message-codec.ts';
 import { decodeRows } from '../../../lib/invocation/rows-codec.ts';
@@ -10,7 +10,7 @@ import { decodeItem } from '../../../lib/invocation/versions.ts';
 import { objectsOf } from '../../unit/invocation/support/objects.ts';
 import * as stored from './stored.ts';
 
-const frozen = (name: string): Uint8Array => Uint8Array.from(readFileSync(join(import.meta.dirname, 'format-1', name)));
+const frozen = (name: string, format = 1): Uint8Array => Uint8Array.from(readFileSync(join(import.meta.dirname, `format-${format}`, name)));
 const written = stored.written();
 
 /** A batch with its origins as texts and nothing from `count` on. */
@@ -84,11 +84,19 @@ describe('what format 1 holds is read as it was written', () => {
   });
 });
 
+test('a head whose operator state is in parts has format 2, and is what it has always been', () => {
+  const bytes = encodeHead(stored.headInParts);
+  expect(bytes[0]).toBe(2);
+  expect(bytes).toEqual(frozen('head', 2));
+  expect(decodeHead(frozen('head', 2))).toEqual(stored.headInParts);
+});
+
 describe('a later format is refused by name', () => {
   test.each(Object.keys(readers))('%s', async (name) => {
     const later = frozen(name);
-    later[0] = 2;
-    await expect(read(name, later)).rejects.toMatchObject({ code: 'FORMAT_NEWER', details: { found: 2, newest: 1 } });
+    const newest = name.startsWith('head') ? 2 : 1;
+    later[0] = newest + 1;
+    await expect(read(name, later)).rejects.toMatchObject({ code: 'FORMAT_NEWER', details: { found: newest + 1, newest } });
   });
 
   test('the error says what the bytes are', async () => {

@@ -81,6 +81,12 @@ export const addedHead: EntryHead = {
   deliversOf: 1_233,
 };
 
+/** Of format 2: an object of operator state with some of its parts changed. */
+export const headInParts: EntryHead = {
+  ...addedHead,
+  operatorState: { bytes: Uint8Array.of(7, 7), object: 'operator-state/2/0-3/1200-a' },
+};
+
 /** The least that a head can hold. */
 export const bareHead: EntryHead = {
   generation: 0,

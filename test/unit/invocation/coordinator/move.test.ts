@@ -13,7 +13,7 @@ import { acknowledgementName } from '../../../../lib/invocation/job-item.ts';
 import { decodeHandle } from '../../../../lib/invocation/job-item-codec.ts';
 import { decodeMessage } from '../../../../lib/invocation/message-codec.ts';
 import { createBaseOf, createSubtaskState } from '../../../../lib/invocation/state/subtask-state.ts';
-import { decodeOperatorState, encodeOperatorState } from '../../../../lib/invocation/unit/operators.ts';
+import { decodeOperatorState, encodeOperatorState } from '../../../../lib/invocation/unit/operator-state.ts';
 import { decodeItem } from '../../../../lib/invocation/versions.ts';
 import { ScriptedEvolution, ScriptedJob, type ScriptOptions, transaction } from './support/scripted-job.ts';
 
