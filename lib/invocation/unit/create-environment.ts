@@ -13,6 +13,7 @@ import {
   inlineOperatorStateBytesMax,
   messageBytesMax,
   positionMarginMs,
+  residentKeysMax,
 } from '../limits.ts';
 import { type Patience, patient } from '../patience.ts';
 import type { InvocationPorts } from '../ports.ts';
@@ -53,6 +54,7 @@ const limitsDefault: UnitLimits = {
   inlineOperatorStateBytesMax,
   attemptsMax: attemptsMaxDefault,
   flushBelowSlots,
+  residentKeysMax,
   positionMarginMs,
 };
 

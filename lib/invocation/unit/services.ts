@@ -26,6 +26,8 @@ export interface UnitLimits {
   readonly flushBelowSlots: number;
   /** Newest entries that a materialise may leave in the ring; absent: half of its slots. */
   readonly flushKeepSlots?: number | undefined;
+  /** Keys of a subtask that an environment keeps. */
+  readonly residentKeysMax: number;
   /** See limits.ts. */
   readonly positionMarginMs: number;
 }

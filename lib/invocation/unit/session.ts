@@ -3,7 +3,7 @@
 //       later one works on a cache of its own, and an error leaves no cache behind.
 
 import type { Answer, Refusal } from '../invocation.ts';
-import { keptBytesMax, residentKeysMax } from '../limits.ts';
+import { keptBytesMax } from '../limits.ts';
 import { roomLeft } from '../ring.ts';
 import { type Admission, catchUp, recover } from './admit.ts';
 import { type Committed, commit, type Proposal } from './commit.ts';
@@ -96,8 +96,9 @@ export class Session {
     const { n } = warm.newest.head;
     const room = roomLeft({ n, flushedThrough: warm.flushedThrough, slots: warm.item.ringSlots });
     const isHeavy = (warm.lane?.bytesInRing ?? 0) > keptBytesMax;
+    const { flushBelowSlots, flushKeepSlots, residentKeysMax } = this.services.limits;
     if (isHeavy) await materialise(warm, 0);
-    else if (room <= this.services.limits.flushBelowSlots) await materialise(warm, this.services.limits.flushKeepSlots);
+    else if (room <= flushBelowSlots) await materialise(warm, flushKeepSlots);
     if (warm.state.residentKeys > residentKeysMax) warm.state.evict(residentKeysMax * 0.8); // a look at every key, so not with every unit
   }
 }
