@@ -8,7 +8,12 @@ import { FakeService, fakePorts } from '../../../../lib/testing/index.ts';
 const bytesOf = (length: number, fill = 1): Uint8Array => new Uint8Array(length).fill(fill);
 
 /** An operator with a list that stays and one that moves, and an accumulator. */
-function state(p: { readonly steady: Uint8Array; readonly moving: number; readonly counted?: number; readonly more?: boolean }): Uint8Array {
+function state(p: {
+  readonly steady: Uint8Array;
+  readonly moving: number;
+  readonly counted?: number;
+  readonly more?: boolean;
+}): Uint8Array {
   const list = (name: string, element: Uint8Array) => ({ name, redistribution: 'union' as const, elements: [element] });
   const operator = (uid: string, ...lists: OperatorRestore['lists']): OperatorRestore => ({
     uid,
