@@ -22,6 +22,7 @@ import { creationFaults, ownerFaults } from './owner-audit.ts';
 import type { Setting } from './random-job.ts';
 import { References } from './references.ts';
 import { TableAudit } from './table-audit.ts';
+import { TakenOnce } from './taken-once.ts';
 import type { Targets, Transaction } from './targets.ts';
 
 interface Ring {
@@ -42,6 +43,7 @@ export class Auditors {
   readonly #service: FakeService;
   readonly #setting: Setting;
   readonly #counts: Counts;
+  readonly #takenOnce = new TakenOnce();
   readonly #rings = new Map<string, Ring>();
   readonly #references: References;
   readonly #table: TableAudit = new TableAudit();
@@ -160,6 +162,7 @@ export class Auditors {
     } else this.#checkAppend(key, known, entry, head, how);
     const missing = this.#references.missingOf(head, entry.bytes);
     if (missing !== undefined && head.kind !== 'seal') this.fail(`I5: ${key}: entry ${entry.n} points to ${missing}, which does not exist`);
+    if (this.#setting.spec.checkpoints.mode === 'AT_MOST_ONCE') for (const what of this.#takenOnce.check(head)) this.fail(what);
     this.#countEntry(entry, head, was);
   }
 

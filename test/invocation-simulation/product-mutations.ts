@@ -183,4 +183,15 @@ export const productMutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'at most once',
+    rule: 'under AT_MOST_ONCE a restore takes no record again',
+    patches: [
+      {
+        file: 'invocation/coordinator/restored-entry.ts',
+        find: 'isAtMostOnce ? skippingSplits(head, seals) : head.splits',
+        replace: 'head.splits',
+      },
+    ],
+  },
 ];
