@@ -10,7 +10,19 @@ import { decodeKey, encodeKey } from '../../core/key-codec.ts';
 import { expose, own } from '../../core/owned.ts';
 import { iterate } from '../../state/heap/handles.ts';
 import type { Column } from '../../state/heap/heap-state.ts';
-import type { MapCells } from './operator-cells.ts';
+
+export type MapColumn = Pick<Column, 'info' | 'cells'>;
+
+/** What the handle of a map asks of its store. */
+export interface MapCells {
+  readonly current: number;
+  makeMap(slot: number, column: MapColumn): MapCell;
+  /** @throws StateNotResident */
+  learnEntry(cell: MapCell, column: MapColumn, key: string): void;
+  /** @throws StateNotResident */
+  learnAll(cell: MapCell, column: MapColumn): void;
+  beforeMapChange(cell: MapCell, column: MapColumn): void;
+}
 
 /** What was there before the unit. */
 const wasAbsent: unique symbol = Symbol('absent');
