@@ -7,6 +7,7 @@ import { DescribeStreamSummaryCommand, KinesisClient } from '@aws-sdk/client-kin
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientSettings } from '../adapters/aws/clients.ts';
 import { DynamoItems } from '../adapters/aws/dynamo-items.ts';
+import { readHome } from '../adapters/aws/home.ts';
 import { systemRandom } from '../adapters/embedded/system-clock.ts';
 import { describeError } from '../core/errors.ts';
 import { readJob } from '../invocation/coordinator/read-job.ts';
@@ -37,6 +38,7 @@ export interface CheckRequest {
 /** What the check asks the account. */
 export interface CheckQuestions {
   item(table: string): Promise<DeploymentFacts['item']>;
+  hasRead(table: string): Promise<DeploymentFacts['hasRead']>;
   openShards(arn: string): Promise<number | undefined>;
   account(): Promise<DeploymentFacts['account']>;
 }
@@ -54,11 +56,13 @@ export async function refusalOf(request: CheckRequest, ask: CheckQuestions): Pro
     };
     const known = (JSON.parse(streams) as Stream[]).map(async ({ arn, name, reserved: of }) => ({
       name,
+      arn,
       shards: await ask.openShards(arn),
       reserved: of,
     }));
     decideDeployment({
       item: await ask.item(table),
+      hasRead: await ask.hasRead(table),
       plan,
       streams: await Promise.all(known),
       account: await ask.account(),
@@ -93,8 +97,10 @@ function questions(): CheckQuestions {
   const dynamodb = new DynamoDBClient(settings);
   const kinesis = new KinesisClient(settings);
   const lambda = new LambdaClient(settings);
+  const itemsOf = (table: string): DynamoItems => new DynamoItems({ client: dynamodb, table }, systemRandom);
   return {
-    item: async (table) => (await granted(() => readJob({ items: new DynamoItems({ client: dynamodb, table }, systemRandom) })))?.item,
+    item: async (table) => (await granted(() => readJob({ items: itemsOf(table) })))?.item,
+    hasRead: async (table) => (await granted(() => readHome(itemsOf(table))))?.streams,
     openShards: async (arn) => {
       const { StreamDescriptionSummary: of } = await granted(() => kinesis.send(new DescribeStreamSummaryCommand({ StreamARN: arn })));
       return of?.OpenShardCount;

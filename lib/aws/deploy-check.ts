@@ -2,6 +2,7 @@
 //   V1  A job keeps the plan that it runs. Code of another plan would throw in every function, so it is not deployed at all.
 //   V2  Each shard of a stream is read by an environment of its own, so there have to be as many.
 //   V3  What cannot be found out is no reason to refuse.
+//   V4  A job stays with the streams that it has read: shards of all streams have the same names.
 
 import { SluiceError } from '../core/errors.ts';
 import type { JobItem } from '../invocation/job-item.ts';
@@ -14,8 +15,11 @@ export interface DeploymentFacts {
   /** `undefined`: no job was started on this table yet. */
   readonly item: Pick<JobItem, 'job' | 'owners' | 'planHash'> | undefined;
   readonly plan: PlanShape;
+  /** Name in the job → ARN of the stream that it has read; `undefined`: not known. */
+  readonly hasRead: Readonly<Record<string, string>> | undefined;
   readonly streams: readonly {
     readonly name: string;
+    readonly arn: string;
     /** Open ones; `undefined`: not known. */
     readonly shards: number | undefined;
     /** Environments reserved for the stage that reads it; `undefined`: it shares what nobody reserved. */
@@ -27,8 +31,14 @@ export interface DeploymentFacts {
 }
 
 /** @throws SluiceError `PLAN_CHANGED`, `DEPLOYMENT_UNSAFE` */
-export function decideDeployment({ item, plan, streams, account, reserves }: DeploymentFacts): void {
+export function decideDeployment({ item, plan, hasRead = {}, streams, account, reserves }: DeploymentFacts): void {
   if (item !== undefined) refuseOtherPlan(item, plan);
+  for (const { name, arn } of streams) {
+    const before = hasRead[name];
+    if (item === undefined || before === undefined || before === arn) continue;
+    const message = `job ${item.job} has read ${before} as ${name}, and would read ${arn}, whose records it takes for ones that it has had`;
+    throw unsafe(message, 'bind the stream that the job has read, or deploy under another construct id, where it begins anew');
+  }
   for (const { name, shards, reserved } of streams) {
     if (shards === undefined || reserved === undefined || reserved >= shards) continue;
     const message = `stream ${name} has ${shards} open shards, and ${reserved} environments are reserved for the stage that reads it`;

@@ -4,6 +4,8 @@ import { systemClock } from '../adapters/embedded/system-clock.ts';
 import { isJob, type Job } from '../api/job.ts';
 import { SluiceError } from '../core/errors.ts';
 import { around } from './around.ts';
+import { StageAtHome } from './at-home.ts';
+import { isControlEvent } from './control-call.ts';
 import { deployedOnce } from './deployed.ts';
 import { functionError } from './function-error.ts';
 import { handlePulse, newPulseState, type PulseAnswer, type PulseCall } from './pulse-handler.ts';
@@ -30,10 +32,11 @@ const variables = process.env;
 
 export function stageHandler(module: JobModule): Handler<StageEvent, StageAnswer> {
   const deployed = deployedOnce({ job: jobOf(module), variables });
-  return around(
-    module.middlewares ?? [],
-    async (event: StageEvent, context: LambdaContext) => await handleStage(opened(deployed), event, context, systemClock),
-  );
+  const home = new StageAtHome();
+  return around(module.middlewares ?? [], async (event: StageEvent, context: LambdaContext) => {
+    if (!isControlEvent(event)) await home.check(opened(deployed)); // a restore works by control calls, and is what brings a job home
+    return await handleStage(opened(deployed), event, context, systemClock);
+  });
 }
 
 export function pulseHandler(module: JobModule): Handler<PulseCall, PulseAnswer> {

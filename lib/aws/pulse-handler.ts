@@ -24,6 +24,7 @@ import { createSettler } from '../invocation/sinks/settler.ts';
 import { startSinks } from '../invocation/sinks/start-sinks.ts';
 import { timelySettler } from '../invocation/sinks/timely-settler.ts';
 import { listLetters } from '../invocation/unit/look.ts';
+import { checkNew, checkPulse, settle } from './at-home.ts';
 import { answerOfControl, type ControlAnswer, controlEvent } from './control-call.ts';
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
@@ -53,6 +54,8 @@ export interface PulseState {
   sweptMs: number;
   /** Parked records, when they were last counted; `undefined`: not yet. */
   letters: number | undefined;
+  /** Asked once (at-home.ts). */
+  isAtHome: boolean;
   /** Since when a checkpoint has been owed; `undefined`: none is. */
   owedSinceMs: number | undefined;
 }
@@ -67,6 +70,7 @@ export function newPulseState(): PulseState {
     tickedMs: Number.NEGATIVE_INFINITY,
     sweptMs: Number.NEGATIVE_INFINITY,
     letters: undefined,
+    isAtHome: false,
     owedSinceMs: undefined,
   };
 }
@@ -81,7 +85,7 @@ export async function handlePulse(
   clock: Clock = systemClock,
 ): Promise<PulseAnswer> {
   try {
-    await createIfAbsent(deployed, clock);
+    await makeOrCheck(deployed, state, clock);
     const now = clock.now();
     const isTickDue = now - state.tickedMs >= tickEveryMs || now < state.tickedMs;
     const isSweepDue = now - state.sweptMs >= sweepEveryMs || now < state.sweptMs;
@@ -146,9 +150,18 @@ export function decideNext(p: {
   return { next: 'again', waitSeconds: report.isBusy ? 1 : Math.max(1, Math.floor((intervalMs ?? 0) / 2_000)) };
 }
 
-async function createIfAbsent(deployed: Deployed, clock: Clock): Promise<void> {
+/** Makes the job when there is none, and does not let one go on that is not at home. */
+async function makeOrCheck(deployed: Deployed, state: PulseState, clock: Clock): Promise<void> {
+  const read = await readJob(deployed.ports);
+  if (read === undefined) {
+    await checkNew(deployed);
+    await create(deployed, clock);
+    await settle(deployed);
+  } else if (!state.isAtHome) state.isAtHome = (await checkPulse(deployed, read.item)) === 'at-home';
+}
+
+async function create(deployed: Deployed, clock: Clock): Promise<void> {
   const { plan, ports } = deployed;
-  if ((await readJob(ports)) !== undefined) return;
   const splits = new Map<number, readonly Split[]>();
   for (const stage of plan.stages) {
     const head = stage.operators[0]!;
@@ -193,12 +206,30 @@ export function takesInput({ status }: Pick<JobItem, 'status'>): boolean {
 
 async function switchMappings({ settings, ports }: Deployed, lambda: LambdaClient, item: JobItem): Promise<void> {
   const stored = await ports.items.get(mappingsItem);
-  const are = stored === undefined ? true : decodeValue(stored.bytes) === 'enabled'; // as a deployment makes them
-  const wanted = takesInput(item);
-  if (are === wanted) return;
-  for (const id of settings.mappings) await lambda.send(new UpdateEventSourceMappingCommand({ UUID: id, Enabled: wanted }));
-  const content = { bytes: encodeValue(wanted ? 'enabled' : 'disabled'), change: '' };
-  await ports.items.put({ name: mappingsItem, content, expects: 'any' });
+  const { toSwitch, off, isOn } = decideMappings(
+    settings.mappings,
+    stored === undefined ? [] : decodeValue(stored.bytes),
+    takesInput(item),
+  );
+  if (toSwitch === undefined) return;
+  for (const id of toSwitch) await lambda.send(new UpdateEventSourceMappingCommand({ UUID: id, Enabled: isOn }));
+  await ports.items.put({ name: mappingsItem, content: { bytes: encodeValue(off), change: '' }, expects: 'any' });
+}
+
+/**
+ * Pure. A deployment makes mappings that are enabled, also one in the place of another while the job stands still.
+ * @param noted  what was switched off: their names, or a word for all of them from an older version
+ * @returns `toSwitch` undefined: they are as they should be
+ */
+export function decideMappings(
+  mappings: readonly string[],
+  noted: unknown,
+  isOn: boolean,
+): { readonly toSwitch: readonly string[] | undefined; readonly off: readonly string[]; readonly isOn: boolean } {
+  const wasOff = Array.isArray(noted) ? (noted as readonly string[]) : noted === 'disabled' ? mappings : [];
+  const off = isOn ? [] : [...mappings];
+  const toSwitch = mappings.filter((id) => wasOff.includes(id) === isOn);
+  return { toSwitch: toSwitch.length === 0 ? undefined : toSwitch, off, isOn };
 }
 
 const executionItem = 'runner/execution';

@@ -11,8 +11,9 @@ const owner = (stage: number, index: number) => ({ subtask: `${stage}-${index}`,
 const running = { job: 'clicks', planHash: 'a'.repeat(32), owners: [owner(0, 0), owner(0, 1), owner(1, 0), owner(1, 1)] };
 const facts: DeploymentFacts = {
   item: running,
+  hasRead: { clicks: 'arn' },
   plan: { hash: running.planHash, stages: stages.map((s) => ({ ...s, inputs: Array.from({ length: s.inputs }) })) },
-  streams: [{ name: 'clicks', shards: 4, reserved: undefined }],
+  streams: [{ name: 'clicks', arn: 'arn', shards: 4, reserved: undefined }],
   account: { limit: 1_000, unreserved: 900 },
   reserves: 10,
 };
@@ -39,11 +40,11 @@ describe('a deployment', () => {
   });
 
   test('is refused when shards would wait for environments', () => {
-    expect(decide({ streams: [{ name: 'clicks', shards: 4, reserved: 3 }] })).toThrow(
+    expect(decide({ streams: [{ name: 'clicks', arn: 'arn', shards: 4, reserved: 3 }] })).toThrow(
       /stream clicks has 4 open shards, and 3 environments are reserved/,
     );
-    expect(decide({ streams: [{ name: 'clicks', shards: 4, reserved: 4 }] })).not.toThrow();
-    expect(decide({ streams: [{ name: 'clicks', shards: 891, reserved: undefined }] })).toThrow(
+    expect(decide({ streams: [{ name: 'clicks', arn: 'arn', shards: 4, reserved: 4 }] })).not.toThrow();
+    expect(decide({ streams: [{ name: 'clicks', arn: 'arn', shards: 891, reserved: undefined }] })).toThrow(
       /891 open shards together, and 890 environments/,
     );
   });
@@ -56,8 +57,23 @@ describe('a deployment', () => {
     expect(decide({ account: { limit: 10, unreserved: 10 }, reserves: 0 }), 'none is reserved, so four shards fit').not.toThrow();
   });
 
+  test('is refused over the table of a job with another name, or with other stages', () => {
+    expect(decide({ item: { ...running, job: 'orders', planHash: 'c'.repeat(32) } })).toThrow(
+      /^job orders runs the plan c+, and this code/,
+    );
+  });
+
+  test('is refused for another stream under the same name: its records would be taken for those that the job has had', () => {
+    expect(decide({ hasRead: { clicks: 'arn:of-another' } })).toThrow(
+      /^job clicks has read arn:of-another as clicks, and would read arn, .*nothing was changed$/,
+    );
+    expect(decide({ hasRead: { orders: 'arn:of-another' } })).not.toThrow();
+    expect(decide({ hasRead: { clicks: 'arn:of-another' }, item: undefined })).not.toThrow();
+  });
+
   test('is not refused for what cannot be found out', () => {
-    expect(decide({ account: undefined, streams: [{ name: 'clicks', shards: undefined, reserved: 1 }] })).not.toThrow();
+    expect(decide({ hasRead: undefined })).not.toThrow();
+    expect(decide({ account: undefined, streams: [{ name: 'clicks', arn: 'arn', shards: undefined, reserved: 1 }] })).not.toThrow();
   });
 });
 
@@ -80,6 +96,7 @@ describe('the custom resource', () => {
   });
   const ask = {
     item: () => Promise.resolve<DeploymentFacts['item']>(running),
+    hasRead: () => Promise.resolve<DeploymentFacts['hasRead']>({ clicks: 'arn' }),
     openShards: () => Promise.resolve(4),
     account: () => Promise.resolve({ limit: 1_000, unreserved: 105 }),
   };
@@ -96,9 +113,22 @@ describe('the custom resource', () => {
     expect(refusal).not.toContain('\n');
   });
 
+  test('lets a rollback pass in the middle of a deployment: what it goes back to is what the job runs', async () => {
+    const refused = {
+      ...request({}).ResourceProperties,
+      PlanHash: 'b'.repeat(32),
+      Streams: JSON.stringify([{ arn: 'other', name: 'clicks' }]),
+    };
+    const enough = { ...ask, account: () => Promise.resolve({ limit: 1_000, unreserved: 900 }) };
+    expect(await refusalOf(request({ ResourceProperties: refused }), enough)).toMatch(/^PLAN_CHANGED: /);
+    expect(await refusalOf(request({ OldResourceProperties: refused }), enough)).toBeUndefined();
+  });
+
   test('lets a stack go without asking anything, also when nothing can be asked any more', async () => {
     const never = (): Promise<never> => Promise.reject(new Error('nobody is there'));
-    expect(await refusalOf(request({ RequestType: 'Delete' }), { item: never, openShards: never, account: never })).toBeUndefined();
+    expect(
+      await refusalOf(request({ RequestType: 'Delete' }), { item: never, hasRead: never, openShards: never, account: never }),
+    ).toBeUndefined();
     expect(await refusalOf(request({}), { ...ask, item: never })).toBe('nobody is there');
   });
 });

@@ -20,6 +20,8 @@ export interface DeployedJob {
   readonly controls: Readonly<Record<string, string>>;
   /** Stage → URL of its exchange queue. */
   readonly queues: Readonly<Record<string, string>>;
+  /** Name in the job → ARN of the stream that it is bound to. */
+  readonly streams: Readonly<Record<string, string>>;
   /** UUIDs of its event source mappings. */
   readonly mappings: readonly string[];
   /** True when `sluice deploy` made the stack, so that nothing but the job is in it. */
@@ -102,9 +104,19 @@ function jobOf(stack: string, prefix: string, said: Said): DeployedJob {
     query: text('Query'),
     controls: Object.assign({}, ...parts('Controls')) as Record<string, string>,
     queues: Object.assign({}, ...parts('Queues')) as Record<string, string>,
+    streams: streamsOf(Object.assign({}, ...parts('Bind')) as Record<string, Bound>),
     mappings: parts('Mappings').flat() as string[],
     isWholeStack: said.has(appOutput),
   };
+}
+
+interface Bound {
+  readonly kind: string;
+  readonly stream?: string;
+}
+
+function streamsOf(bind: Readonly<Record<string, Bound>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(Object.entries(bind).flatMap(([name, { stream }]) => (stream === undefined ? [] : [[name, stream]])));
 }
 
 /** @throws SluiceError `STACK_WITHOUT_JOB` naming the jobs that there are */

@@ -1,68 +1,9 @@
 // Pulses of a small job over strict fakes, with a Lambda that calls the handler of the stage.
-import { type InvokeCommand, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { nodeFileSystem } from '../../../lib/adapters/embedded/node-file-system.ts';
-import { systemClock, systemRandom } from '../../../lib/adapters/embedded/system-clock.ts';
-import { ParamValues } from '../../../lib/api/params.ts';
-import type { Deployed } from '../../../lib/aws/deployed.ts';
-import { handlePulse, newPulseState, type PulseState } from '../../../lib/aws/pulse-handler.ts';
-import { handleStage } from '../../../lib/aws/stage-handler.ts';
-import { compile } from '../../../lib/graph/compile.ts';
-import { count, defineJob, print, sqs } from '../../../lib/index.ts';
+import { decideMappings } from '../../../lib/aws/pulse-handler.ts';
 import { requestPause } from '../../../lib/invocation/coordinator/job-life.ts';
-import { createEnvironment, createServices } from '../../../lib/invocation/unit/create-environment.ts';
-import { describe as describeJob } from '../../../lib/operators/describe.ts';
-import { FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
-
-const job = defineJob('clicks', (env) => {
-  env
-    .fromSource(sqs<{ readonly user: string }>('clicks', { fifo: true, lanes: 1 }), { uid: 'clicks' })
-    .keyBy(({ user }) => user)
-    .aggregate(count())
-    .uid('count')
-    .setParallelism(1)
-    .sinkTo(print(), { uid: 'totals' });
-});
-const plan = compile(describeJob(job, new ParamValues(new Map())), { keepsPartitions: true });
-
-interface Account {
-  readonly calls: string[];
-  /** Of the next call of a control function. */
-  failsWith: string | undefined;
-}
-
-function pulsesOf(service: FakeService, hash: string = plan.hash) {
-  const account: Account = { calls: [], failsWith: undefined };
-  const ports = fakePorts(service);
-  const own = { ...plan, hash };
-  const options = {
-    ...{ plan: own, ports, clock: systemClock, random: systemRandom, files: nodeFileSystem },
-    report: () => undefined,
-    print: () => undefined,
-  };
-  const services = createServices(options);
-  const deployed = {
-    ...{ plan: own, ports, services, environment: createEnvironment(options), tally: { conflicts: 0 } },
-    settings: { stage: 0, mappings: ['mapping-1', 'mapping-2'], controls: { 0: 'control-0', 1: 'control-1' } },
-    sourceContext: (uid: string) => services.sourceContext(uid),
-  } as unknown as Deployed;
-  const send = async (command: unknown): Promise<unknown> => {
-    if (command instanceof UpdateEventSourceMappingCommand) {
-      account.calls.push(`${command.input.UUID} ${command.input.Enabled === true ? 'on' : 'off'}`);
-      return {};
-    }
-    const { FunctionName: name, Payload: payload } = (command as InvokeCommand).input;
-    account.calls.push(String(name));
-    const failed = account.failsWith;
-    if (failed !== undefined)
-      return { FunctionError: 'Unhandled', Payload: Buffer.from(JSON.stringify({ errorType: 'SluiceError', errorMessage: failed })) };
-    const event = JSON.parse(Buffer.from(payload as Uint8Array).toString('utf8')) as object;
-    const answer = await handleStage(deployed, event, { getRemainingTimeInMillis: () => 30_000 }, systemClock);
-    return { Payload: Buffer.from(JSON.stringify(answer)) };
-  };
-  const state: PulseState = { ...newPulseState(), lambda: { send } as unknown as PulseState['lambda'] };
-  return { account, ports, pulse: (call = {}) => handlePulse(deployed, state, call) };
-}
+import { FakeService } from '../../../lib/testing/invocation/index.ts';
+import { type Account, pulsesOf } from './pulses.ts';
 
 const mappingCalls = ({ calls }: Account): readonly string[] => calls.filter((call) => call.startsWith('mapping'));
 
@@ -135,5 +76,22 @@ describe('a pulse', () => {
     const ages = lines.map((line) => (JSON.parse(line) as { CheckpointAge?: number }).CheckpointAge).filter((age) => age !== undefined);
     expect(ages).toHaveLength(1);
     expect(ages[0]).toBeGreaterThanOrEqual(0);
+  });
+});
+
+describe('mappings', () => {
+  it('that a deployment put into the place of others while the job stands still are switched off like those', () => {
+    expect(decideMappings(['a', 'new'], ['a', 'b'], false)).toEqual({ toSwitch: ['new'], off: ['a', 'new'], isOn: false });
+  });
+
+  it('are switched on again when the job goes on, and none that was not switched off', () => {
+    expect(decideMappings(['a', 'new'], ['a', 'b'], true)).toEqual({ toSwitch: ['a'], off: [], isOn: true });
+    expect(decideMappings(['new'], ['a'], true).toSwitch).toBeUndefined();
+  });
+
+  it('are what an older version said of all of them', () => {
+    expect(decideMappings(['a', 'b'], 'disabled', true).toSwitch).toEqual(['a', 'b']);
+    expect(decideMappings(['a', 'b'], 'disabled', false).toSwitch).toBeUndefined();
+    expect(decideMappings(['a', 'b'], 'enabled', false).toSwitch).toEqual(['a', 'b']);
   });
 });

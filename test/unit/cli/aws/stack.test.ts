@@ -8,7 +8,13 @@ import { stackNameOf } from '../../../../lib/cli/aws/stack-name.ts';
 function outputs(prefix: string, more: Readonly<Record<string, string>> = {}) {
   const said = {
     ...{ Job: prefix.toLowerCase(), Table: 't', Bucket: 'b', PlanHash: 'h', StateMachine: 'm', Pulse: 'p', Query: 'q' },
-    ...{ Controls: '{"0":"c0"}', Queues: '{"1":"q1"}', Mappings: '["a"]', ...more },
+    ...{
+      Controls: '{"0":"c0"}',
+      Queues: '{"1":"q1"}',
+      Bind: '{"clicks":{"kind":"kinesis","stream":"arn"},"totals":{"kind":"dynamodb","table":"t"}}',
+      Mappings: '["a"]',
+      ...more,
+    },
   };
   return Object.entries(said).map(([name, OutputValue]) => ({ OutputKey: `${prefix}Sluice${name}`, OutputValue }));
 }
@@ -24,7 +30,7 @@ describe('the jobs of a stack', () => {
 
   test('have maps that go on in further outputs', () => {
     const [job] = jobsOf('S', outputs('A', { Queues2: '{"7":"q7"}', Mappings2: '["b"]', Mappings3: '["c"]' }));
-    expect(job).toMatchObject({ queues: { 1: 'q1', 7: 'q7' }, mappings: ['a', 'b', 'c'], isWholeStack: false });
+    expect(job).toMatchObject({ queues: { 1: 'q1', 7: 'q7' }, mappings: ['a', 'b', 'c'], streams: { clicks: 'arn' }, isWholeStack: false });
   });
 
   test('are the whole stack where `sluice deploy` says so', () => {

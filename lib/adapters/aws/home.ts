@@ -1,0 +1,70 @@
+// Where the state of a deployed job is at home. A table that was restored to an earlier second, or one that was put into the place of another, knows less
+// than its sources have handed over and less than the bucket and the tables of sinks hold: a job that went on from it would lose what lies between, and
+// say nothing.
+//   H1  The table is noted in itself when the job begins. A copy of it has another name, and a job goes on from a copy only by a restore.
+//   H2  No checkpoint completes whose number the table has not counted. A bucket that knows a higher one has seen more than the table, whatever
+//       its name.
+//   H3  A restore makes the table that it found the home, and counts on above everything that the bucket knows.
+//   H4  Streams are noted too. Shards of any two have the same names, so that a job would take records of another stream for ones that it had.
+
+import { SluiceError } from '../../core/errors.ts';
+import { decodeValue, encodeValue } from '../../core/value-codec.ts';
+import { metadataPrefix } from '../../invocation/coordinator/checkpoint-objects.ts';
+import { changeJob } from '../../invocation/coordinator/read-job.ts';
+import type { InvocationPorts, JobItems, ObjectStore } from '../../invocation/ports.ts';
+
+export interface Home {
+  /** Name of the table. */
+  readonly table: string;
+  /** Name in the job → ARN of its stream. */
+  readonly streams: Readonly<Record<string, string>>;
+}
+
+const homeItem = 'runner/home';
+
+/** @returns `undefined`: an older version made the job */
+export async function readHome(items: Pick<JobItems, 'get'>): Promise<Home | undefined> {
+  const stored = await items.get(homeItem);
+  return stored === undefined ? undefined : (decodeValue(stored.bytes) as Home);
+}
+
+export async function noteHome(items: Pick<JobItems, 'put'>, home: Home, expects: 'absent' | 'any'): Promise<void> {
+  await items.put({ name: homeItem, content: { bytes: encodeValue(home), change: '' }, expects });
+}
+
+/** Pure (H1). @throws SluiceError `STORE_REPLACED` */
+export function checkHome(noted: Home | undefined, table: string, job: string): void {
+  if (noted === undefined || noted.table === table) return;
+  throw replaced(`table ${table} has the state that job ${job} had in table ${noted.table}, as of some earlier time`, job);
+}
+
+/** The highest number of a checkpoint whose object lies in the bucket; 0: there is none. */
+export async function newestStored(objects: Pick<ObjectStore, 'list'>): Promise<number> {
+  const numbers = (await objects.list(metadataPrefix)).map((name) => Number.parseInt(name.slice(metadataPrefix.length), 10));
+  return Math.max(0, ...numbers.filter((n) => Number.isSafeInteger(n)));
+}
+
+/** Pure (H2). @param begun  highest number that the table has counted @throws SluiceError `STORE_REPLACED` */
+export function checkBegun(stored: number, begun: number, job: string): void {
+  if (stored <= begun) return;
+  const knows = begun === 0 ? 'the table knows none' : `the table knows of ${begun} at most`;
+  throw replaced(`the bucket of job ${job} holds checkpoint ${stored}, and ${knows}`, job);
+}
+
+/** Attempts that never completed have numbers too, and left nothing in the bucket. */
+const unseenNumbers = 1_000;
+
+/** H3, before a restore is marked. */
+export async function countOn(ports: Pick<InvocationPorts, 'items' | 'objects'>): Promise<void> {
+  const stored = await newestStored(ports.objects);
+  await changeJob(ports, (item) => (stored <= item.begun ? item : { ...item, begun: stored + unseenNumbers }));
+}
+
+function replaced(what: string, job: string): SluiceError {
+  return new SluiceError('STORE_REPLACED', {
+    message: `${what}; the job does not go on by itself, because what came since would be lost`,
+    next: 'repair-state',
+    advice: `\`sluice restore ${job}\` goes back to a checkpoint, and reads again what its sources still have; input stays where it is until then`,
+    job,
+  });
+}

@@ -1,0 +1,115 @@
+// A table that was restored to an earlier second, or that took the place of another: the job does not go on by itself, and nothing is lost until somebody
+// says where it goes on from.
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { checkBegun, checkHome, countOn, newestStored, noteHome, readHome } from '../../../lib/adapters/aws/home.ts';
+import { StageAtHome } from '../../../lib/aws/at-home.ts';
+import { requestCancel } from '../../../lib/invocation/coordinator/job-life.ts';
+import { readExistingJob, readJob } from '../../../lib/invocation/coordinator/read-job.ts';
+import { FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
+import { plan, pulsesOf } from './pulses.ts';
+
+const restoredTable = 'clicks-restored';
+
+beforeEach(() => {
+  vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+});
+afterEach(() => void vi.restoreAllMocks());
+
+async function storeCheckpoint(service: FakeService, checkpoint: number): Promise<void> {
+  await fakePorts(service).objects.putIfAbsent(`checkpoint/${String(checkpoint).padStart(10, '0')}/_metadata`, new Uint8Array([1]));
+}
+
+describe('a table that was restored under another name', () => {
+  it('is refused by the pulse, which changes nothing, and by the stages, which take nothing', async () => {
+    const service = new FakeService();
+    await pulsesOf(service).pulse();
+    const before = await readExistingJob(fakePorts(service));
+    const copy = pulsesOf(service, plan.hash, restoredTable);
+    const says = /^STORE_REPLACED: table clicks-restored has the state that job clicks had in table clicks-table/;
+    await expect(copy.pulse()).rejects.toThrow(says);
+    await expect(new StageAtHome().check(copy.deployed)).rejects.toThrow(says);
+    expect(await readExistingJob(fakePorts(service))).toEqual(before);
+    expect(copy.account.calls).toEqual([]);
+  });
+
+  it('is the home of the job when a restore has made it so, also for sandboxes that have refused before', async () => {
+    const service = new FakeService();
+    await pulsesOf(service).pulse();
+    const copy = pulsesOf(service, plan.hash, restoredTable);
+    const stage = new StageAtHome();
+    await expect(copy.pulse()).rejects.toThrow(/^STORE_REPLACED/);
+    await expect(stage.check(copy.deployed)).rejects.toThrow(/^STORE_REPLACED/);
+    await noteHome(fakePorts(service).items, { table: restoredTable, streams: {} }, 'any');
+    expect((await copy.pulse()).status).toBe('running');
+    await stage.check(copy.deployed);
+  });
+
+  it('lets a job end there', async () => {
+    const service = new FakeService();
+    await pulsesOf(service).pulse();
+    await requestCancel(fakePorts(service));
+    const copy = pulsesOf(service, plan.hash, restoredTable);
+    for (let n = 0; n < 20 && (await copy.pulse()).status !== 'cancelled'; n++);
+    expect((await copy.pulse()).status).toBe('cancelled');
+  });
+});
+
+describe('a table that is older than its bucket', () => {
+  it('is refused whatever its name, and a restore counts on above all that the bucket knows', async () => {
+    const service = new FakeService();
+    const ports = fakePorts(service);
+    await pulsesOf(service).pulse();
+    await storeCheckpoint(service, 7);
+    await expect(pulsesOf(service).pulse()).rejects.toThrow(
+      /^STORE_REPLACED: the bucket of job clicks holds checkpoint 7, and the table knows none/,
+    );
+    await countOn(ports);
+    expect((await readExistingJob(ports)).item.begun).toBeGreaterThan(7);
+    expect((await pulsesOf(service).pulse()).status).toBe('running');
+  });
+
+  it('and empty makes no new job, whose checkpoints would be those of the old one', async () => {
+    const service = new FakeService();
+    await storeCheckpoint(service, 3);
+    await expect(pulsesOf(service).pulse()).rejects.toThrow(/^STORE_REPLACED: the bucket of job clicks holds checkpoint 3/);
+    expect(await readJob(fakePorts(service))).toBeUndefined();
+  });
+});
+
+describe('a table that is at home', () => {
+  it('is asked once in the life of a sandbox', async () => {
+    const service = new FakeService();
+    const { pulse, deployed } = pulsesOf(service);
+    await pulse();
+    await pulse();
+    const list = vi.spyOn(deployed.ports.objects, 'list');
+    await pulse();
+    expect(list.mock.calls.filter(([prefix]) => prefix === 'checkpoint/')).toEqual([]);
+  });
+
+  it('is noted where an older version made the job', async () => {
+    const service = new FakeService();
+    const ports = fakePorts(service);
+    await pulsesOf(service).pulse();
+    await ports.items.remove({ name: 'runner/home', expects: 'any' });
+    expect((await pulsesOf(service).pulse()).status).toBe('running');
+    expect(await readHome(ports.items)).toEqual({ table: 'clicks-table', streams: {} });
+  });
+
+  it('keeps what was noted first', async () => {
+    const { items } = fakePorts(new FakeService());
+    await noteHome(items, { table: 'a', streams: { clicks: 'arn' } }, 'absent');
+    await noteHome(items, { table: 'b', streams: {} }, 'absent');
+    expect(await readHome(items)).toEqual({ table: 'a', streams: { clicks: 'arn' } });
+    expect(() => checkHome({ table: 'a', streams: {} }, 'a', 'clicks')).not.toThrow();
+  });
+
+  it('has counted each checkpoint that the bucket holds', async () => {
+    const service = new FakeService();
+    for (const checkpoint of [2, 11, 9]) await storeCheckpoint(service, checkpoint);
+    expect(await newestStored(fakePorts(service).objects)).toBe(11);
+    expect(() => checkBegun(11, 11, 'clicks')).not.toThrow();
+    expect(() => checkBegun(11, 10, 'clicks')).toThrow(/holds checkpoint 11, and the table knows of 10 at most/);
+  });
+});
