@@ -35,13 +35,6 @@ export const reasons: Reasons = {
     caughtBy: { file: 'test/unit/invocation/versions.test.ts', title: 'its own epoch’s version below those' },
     why: 'A writer whose own version is neither the newest nor at a restore point is one that slept; what it would lose is what a later writer has.',
   },
-  'half a flush': {
-    caughtBy: {
-      file: 'test/unit/invocation/state/materialise.test.ts',
-      title: 'up to an entry, it stores what a restore may go back to, although it was written again since',
-    },
-    why: 'The older version is in the ring for half a round more, and is stored with the next flush; a restore to it has to come in between.',
-  },
   'newer entry of an epoch': {
     caughtBy: { file: 'test/unit/invocation/versions.test.ts', title: 'of one epoch the larger number, also when that is the stored one' },
     why: 'A writer has to fall asleep before the first read of its flush, and another one to write and flush the same item in the same epoch before it wakes.',
