@@ -10,6 +10,13 @@ export const reasons: Reasons = {
     },
     why: 'Two entries have to be appended while a reader is between the very two pages that they come into, and the state of the first of them has to matter to it.',
   },
+  'P order': {
+    caughtBy: {
+      file: 'test/unit/invocation/unit/admit.test.ts',
+      title: 'A2: what is known of checkpoints is not older than the ring: the job item is read again behind it',
+    },
+    why: 'A checkpoint has to begin, pass, complete and be followed by another one’s barrier between two reads of one recovery, and then the same environment has to write a key that it finds in the table as of that checkpoint before it reads the item again.',
+  },
   'R epoch': {
     caughtBy: {
       file: 'test/unit/invocation/coordinator/move.test.ts',
