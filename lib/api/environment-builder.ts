@@ -10,7 +10,7 @@ import { checkOneOf, checkOptions, checkWhole } from './option-checks.ts';
 import { type CheckpointOptions, checkMaxParallelism, checkParallelism, type RequestedSettings, resolveCheckpointing } from './options.ts';
 import type { RestartStrategy } from './restart-strategy.ts';
 import type { Source } from './source.ts';
-import { FsStateBackend, MemoryStateBackend, type StateBackend } from './state-backend.ts';
+import { DynamoDbStateBackend, FsStateBackend, MemoryStateBackend, type StateBackend } from './state-backend.ts';
 import type { DataStream } from './stream.ts';
 import { checkStrategy, operatorStream } from './stream-builder.ts';
 import type { WatermarkStrategy } from './watermark.ts';
@@ -37,8 +37,11 @@ export class EnvironmentBuilder implements Env {
 
   setStateBackend(backend: StateBackend): void {
     this.#graph.checkOpen();
-    if (!(backend instanceof MemoryStateBackend || backend instanceof FsStateBackend)) {
-      throw invalid('env.setStateBackend', `takes a MemoryStateBackend or an FsStateBackend, not ${nameOfKind(backend)}`);
+    if (![MemoryStateBackend, FsStateBackend, DynamoDbStateBackend].some((known) => backend instanceof known)) {
+      throw invalid(
+        'env.setStateBackend',
+        `takes a MemoryStateBackend, an FsStateBackend or a DynamoDbStateBackend, not ${nameOfKind(backend)}`,
+      );
     }
     this.settings.backend = backend;
   }

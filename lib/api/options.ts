@@ -7,7 +7,7 @@ import { SluiceError } from '../core/errors.ts';
 import { maxParallelismDefault, maxParallelismMax } from '../core/limits.ts';
 import { checkOneOf, checkOptions, checkWhole } from './option-checks.ts';
 import { RestartStrategies, type RestartStrategy } from './restart-strategy.ts';
-import { type BackendSettings, FsStateBackend, MemoryStateBackend, type StateBackend } from './state-backend.ts';
+import { type BackendSettings, DynamoDbStateBackend, FsStateBackend, MemoryStateBackend, type StateBackend } from './state-backend.ts';
 
 export type CheckpointMode = 'EXACTLY_ONCE' | 'AT_LEAST_ONCE' | 'AT_MOST_ONCE';
 export type ExternalizedCleanup = 'RETAIN_ON_CANCELLATION' | 'DELETE_ON_CANCELLATION' | 'NO_EXTERNALIZED_CHECKPOINTS';
@@ -60,7 +60,9 @@ export interface JobSettings {
 export interface JobDefaults {
   readonly parallelism?: number | undefined;
   readonly maxParallelism?: number | undefined;
-  readonly backend?: 'jobmanager' | 'filesystem' | undefined;
+  readonly backend?: 'jobmanager' | 'filesystem' | 'dynamodb' | undefined;
+  /** Of the backend `dynamodb`. */
+  readonly stateTable?: string | undefined;
   readonly checkpointsDirectory?: string | undefined;
   /** Turns checkpointing on for jobs that do not say. */
   readonly checkpointIntervalMs?: number | undefined;
@@ -144,20 +146,26 @@ function positive(d: Duration, name: string): number {
  * @throws SluiceError `OPTION_INVALID` when a number is out of range
  */
 export function resolveSettings(asked: RequestedSettings, outside: JobDefaults = {}): JobSettings {
-  const backend = asked.backend ?? (outside.backend === 'filesystem' ? undefined : new MemoryStateBackend());
   const checkpoints = checkpointsOf(asked, outside);
   const restart = asked.restart ?? outside.restartStrategy ?? (checkpoints === undefined ? RestartStrategies.none() : restartDefault);
   return {
     parallelism: checkParallelism('parallelism', outside.forcedParallelism ?? asked.parallelism ?? outside.parallelism ?? 1),
     maxParallelism: checkMaxParallelism('maximum parallelism', asked.maxParallelism ?? outside.maxParallelism ?? maxParallelismDefault),
-    backend:
-      backend instanceof MemoryStateBackend
-        ? { kind: 'memory', stateBytesMax: backend.maxStateSize, asynchronous: backend.asynchronous, ...defaultMark(asked, outside) }
-        : { kind: 'filesystem' },
-    checkpointsDirectory: backend instanceof FsStateBackend ? backend.uri : outside.checkpointsDirectory,
+    backend: backendOf(asked, outside),
+    checkpointsDirectory: asked.backend instanceof FsStateBackend ? asked.backend.uri : outside.checkpointsDirectory,
     checkpoints,
     restart,
   };
+}
+
+function backendOf(asked: RequestedSettings, outside: JobDefaults): BackendSettings {
+  const backend =
+    asked.backend ?? (outside.backend === undefined || outside.backend === 'jobmanager' ? new MemoryStateBackend() : undefined);
+  if (backend instanceof DynamoDbStateBackend) return { kind: 'dynamodb', table: backend.table };
+  if (backend instanceof MemoryStateBackend)
+    return { kind: 'memory', stateBytesMax: backend.maxStateSize, asynchronous: backend.asynchronous, ...defaultMark(asked, outside) };
+  if (backend === undefined && outside.backend === 'dynamodb') return { kind: 'dynamodb', table: outside.stateTable };
+  return { kind: 'filesystem' };
 }
 
 function defaultMark(asked: RequestedSettings, outside: JobDefaults): { readonly isDefault?: true } {

@@ -1,6 +1,6 @@
 import { SluiceError } from '../core/errors.ts';
 import { formatBytes, MiB } from '../core/limits.ts';
-import { checkWhole } from './option-checks.ts';
+import { checkOptions, checkWhole } from './option-checks.ts';
 
 // state-backend.ts holds the choice of a backend as users write it. The backends themselves are in state/; a class here is only a name and
 // its arguments.
@@ -19,7 +19,9 @@ export type BackendSettings =
       /** Nobody chose it; a runtime may have a better one. */
       readonly isDefault?: true;
     }
-  | { readonly kind: 'filesystem' };
+  | { readonly kind: 'filesystem' }
+  /** `table`: of the embedded runtime; elsewhere the runtime has one. */
+  | { readonly kind: 'dynamodb'; readonly table: string | undefined };
 
 /** State on the heap; a checkpoint of it lies inside the checkpoint's metadata, so it has to be small. */
 export class MemoryStateBackend implements StateBackend {
@@ -67,6 +69,46 @@ export class FsStateBackend implements StateBackend {
   toString(): string {
     return `filesystem (${this.uri})`;
   }
+}
+
+export interface DynamoDbStateBackendOptions {
+  /** Name of the table; its keys are two texts, `p` and `s`. */
+  readonly table: string;
+}
+
+/**
+ * State in a DynamoDB table that keeps versions: a checkpoint writes what has changed since the one before it and copies nothing, and it can be restored on
+ * another machine.
+ *
+ * With `sluice run` all state of a job lies on the heap while it runs, and a restore reads the table once. One table holds the state of one job. It needs
+ * the packages `@aws-sdk/client-dynamodb` and `@smithy/node-http-handler`. With `--runtime invocations` and in a deployed job the runtime's own table is
+ * used, and this one is not.
+ */
+export class DynamoDbStateBackend implements StateBackend {
+  readonly backend = 'dynamodb' as const;
+  readonly table: string;
+
+  /** @throws SluiceError `OPTION_UNKNOWN` with the name that was meant, `OPTION_INVALID` */
+  constructor(o: DynamoDbStateBackendOptions) {
+    checkOptions('DynamoDbStateBackend', o, ['table']);
+    this.table = checkTableName('DynamoDbStateBackend: table', o.table);
+    Object.freeze(this);
+  }
+
+  /** As plans show it. */
+  toString(): string {
+    return `dynamodb (${this.table})`;
+  }
+}
+
+/** @throws SluiceError `OPTION_INVALID` */
+export function checkTableName(owner: string, name: unknown): string {
+  if (typeof name === 'string' && /^[A-Za-z0-9_.-]{3,255}$/.test(name)) return name;
+  throw new SluiceError('OPTION_INVALID', {
+    message: `${owner} is the name of a table: 3 to 255 letters, digits, '_', '-' and '.'`,
+    next: 'fix-the-job',
+    value: name,
+  });
 }
 
 /** @throws SluiceError `OPTION_INVALID` when it is empty, `FEATURE_NOT_AVAILABLE` for other schemes than `file:` */

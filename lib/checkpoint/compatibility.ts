@@ -149,7 +149,7 @@ const nothingStored: StoredState = { hasKeys: false, states: [], lists: [], hasT
 const ownListPrefix = 'sluice:';
 
 function stateOf(operator: OperatorHandle): StoredState {
-  const hasKeys = (operator.keyed?.groups.length ?? 0) > 0;
+  const hasKeys = (operator.keyed?.groups.length ?? 0) > 0 || operator.keyed?.table?.isEmpty === false;
   return {
     hasKeys,
     states: hasKeys ? operator.keyed!.states : [],

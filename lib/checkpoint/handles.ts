@@ -28,11 +28,27 @@ export type StatePlace =
   | { readonly kind: 'file'; readonly name: string; readonly length: number }
   | { readonly kind: 'inline'; readonly bytes: Uint8Array };
 
+/** Keyed state as of a checkpoint, in a table that keeps versions. */
+export interface KeyedTableHandle {
+  /** Name of the table. */
+  readonly table: string;
+  /** As the table counts them. */
+  readonly generation: number;
+  readonly isEmpty: boolean;
+}
+
 export interface OperatorHandle {
   readonly uid: string;
   readonly place: StatePlace;
   /** Keyed state in ascending order of group; `undefined` for an operator without. */
-  readonly keyed: { readonly states: readonly StateInfo[]; readonly groups: readonly KeyGroupSection[] } | undefined;
+  readonly keyed:
+    | {
+        readonly states: readonly StateInfo[];
+        readonly groups: readonly KeyGroupSection[];
+        /** It lies there instead, and `groups` is empty. */
+        readonly table?: KeyedTableHandle;
+      }
+    | undefined;
   readonly lists: readonly ListSection[];
   readonly sink: { readonly state: Uint8Array; readonly transactions: readonly Uint8Array[] } | undefined;
   readonly accumulators: readonly { readonly name: string; readonly value: Uint8Array }[];
@@ -76,7 +92,7 @@ export interface CheckpointMetadata {
   readonly subtasks: readonly SubtaskHandle[];
 }
 
-export type BackendKind = 'memory' | 'filesystem';
+export type BackendKind = 'memory' | 'filesystem' | 'dynamodb';
 
 /** State bytes of a whole checkpoint, for reports. */
 export function stateBytesOf(subtasks: readonly SubtaskHandle[]): number {

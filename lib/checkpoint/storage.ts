@@ -19,11 +19,13 @@ import {
   type BackendKind,
   type CheckpointMetadata,
   type CheckpointTrigger,
+  type KeyedTableHandle,
   type OperatorHandle,
   type OperatorParallelism,
   type SubtaskHandle,
   stateBytesOf,
 } from './handles.ts';
+import type { KeyedStore } from './keyed-store.ts';
 import { announcedName, checkpointOfName, checkpointPath, metadataName, stateFileName, undoneName } from './layout.ts';
 import { readLine, removeLine, writeLine } from './line.ts';
 import { decodeMetadata, encodeMetadata } from './metadata.ts';
@@ -43,7 +45,7 @@ import {
 import { type RestoreTarget, type SinkTransaction, transactionsOf } from './redistribute.ts';
 import { readSubtask } from './restore.ts';
 import { readSealed, writeSealed } from './sealed.ts';
-import type { SubtaskRestore, SubtaskSnapshot } from './snapshot.ts';
+import type { OperatorSnapshot, SubtaskRestore, SubtaskSnapshot } from './snapshot.ts';
 import { givenUp, writeState } from './state-file.ts';
 
 export interface StorageOptions {
@@ -53,6 +55,8 @@ export interface StorageOptions {
   readonly job: string;
   readonly generation: number;
   readonly backend: { readonly kind: BackendKind; readonly stateBytesMax?: number };
+  /** Where keyed state goes, if not into files. */
+  readonly keyedStore?: KeyedStore | undefined;
 }
 
 export interface CompletionInfo {
@@ -78,6 +82,8 @@ export class CheckpointStorage {
   readonly #open: Map<number, Open> = new Map();
   #highest = 0;
   #announcements = 0;
+  /** The checkpoint that was adopted, when it lies elsewhere. */
+  #restored: readonly number[] = [];
 
   constructor(options: StorageOptions) {
     this.#options = options;
@@ -137,19 +143,37 @@ export class CheckpointStorage {
           : undefined;
       const operators = [];
       for (const [index, operator] of snapshot.operators.entries()) {
+        const { rest, table } = await this.#storeKeyed(checkpoint, snapshot.subtask, operator);
         operators.push(
-          await writeState(operator, {
-            files: this.#files,
-            directory: checkpointPath(this.path, checkpoint),
-            name: stateFileName(snapshot.stage, snapshot.subtask, index),
-            inlineLimit,
-            isGivenUp: () => open.isGivenUp,
-          }),
+          withTable(
+            await writeState(rest, {
+              files: this.#files,
+              directory: checkpointPath(this.path, checkpoint),
+              name: stateFileName(snapshot.stage, snapshot.subtask, index),
+              inlineLimit,
+              isGivenUp: () => open.isGivenUp,
+            }),
+            table,
+          ),
         );
       }
       const bytes = operators.reduce((sum, o) => sum + sizeOf(o), 0);
       return { stage: snapshot.stage, subtask: snapshot.subtask, operators, bytes };
     });
+  }
+
+  /** Keyed state that goes to a table leaves the rest to the files. */
+  async #storeKeyed(
+    checkpoint: number,
+    subtask: number,
+    operator: OperatorSnapshot,
+  ): Promise<{ readonly rest: OperatorSnapshot; readonly table: KeyedTableHandle | undefined }> {
+    const { keyedStore } = this.#options;
+    const { keyed, uid } = operator;
+    if (keyedStore === undefined || keyed === undefined) return { rest: operator, table: undefined };
+    const points = [...(await this.completed()), ...this.#open.keys()].filter((n) => n !== checkpoint);
+    const table = await keyedStore.store({ uid, subtask, checkpoint, keyed, points: [...new Set([...points, ...this.#restored])] });
+    return { rest: { ...operator, keyed: { states: keyed.states, groups: [] } }, table };
   }
 
   /** Notes, durably, the transactions that a sink is about to prepare (S4). None: nothing is written. */
@@ -242,6 +266,7 @@ export class CheckpointStorage {
    */
   async adopt(loaded: LoadedCheckpoint): Promise<readonly number[]> {
     const { checkpoint } = loaded.metadata;
+    this.#restored = [checkpoint];
     if (!this.#isOwn(loaded)) {
       await writeLine(this.#files, this.path, { above: this.#highest, origin: loaded.directory });
       this.continueAbove(checkpoint);
@@ -363,6 +388,10 @@ export class CheckpointStorage {
       if (entry.name.endsWith('~')) await this.#files.removeFile(join(this.path, announcedName, entry.name));
     }
   }
+}
+
+function withTable(handle: OperatorHandle, table: KeyedTableHandle | undefined): OperatorHandle {
+  return table === undefined || handle.keyed === undefined ? handle : { ...handle, keyed: { ...handle.keyed, table } };
 }
 
 /** State bytes of one operator: what its place holds, and what travels beside it. */

@@ -4,9 +4,17 @@ import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import type { EmbeddedPorts } from '../adapters/embedded/run-types.ts';
 import { systemClock, systemRandom } from '../adapters/embedded/system-clock.ts';
 import { systemScheduler } from '../adapters/embedded/system-scheduler.ts';
+import { openKeyedStore } from './aws/services.ts';
 
 export function embeddedPorts(): EmbeddedPorts {
-  return { files: nodeFileSystem, clock: systemClock, scheduler: systemScheduler(), random: systemRandom, streams: nodeByteStreams };
+  return {
+    files: nodeFileSystem,
+    clock: systemClock,
+    scheduler: systemScheduler(),
+    random: systemRandom,
+    streams: nodeByteStreams,
+    openKeyedStore,
+  };
 }
 
 /** How a run names itself to whoever is refused because of it. */

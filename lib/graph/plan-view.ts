@@ -114,6 +114,7 @@ function senderOf(stage: Stage, outlet: number): { readonly operator: string; re
 }
 
 function backendText({ settings: { backend } }: Plan): string {
+  if (backend.kind === 'dynamodb') return backend.table === undefined ? 'dynamodb' : `dynamodb (${backend.table})`;
   return backend.kind === 'memory' ? `memory (at most ${formatBytes(backend.stateBytesMax)})` : 'filesystem';
 }
 

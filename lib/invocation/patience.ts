@@ -196,7 +196,8 @@ class Rounds {
   }
 }
 
-async function askAgain<T>(patience: Patience, what: string, request: () => Promise<T>): Promise<T> {
+/** One request, asked until it is answered or its tries are over. */
+export async function askAgain<T>(patience: Patience, what: string, request: () => Promise<T>): Promise<T> {
   const triesMax = patience.triesMax ?? triesMaxDefault;
   let isUncertain = false;
   for (let tries = 1; ; tries++) {

@@ -66,3 +66,22 @@ export function keyOfItem(name: string): ItemKey {
 export function stageOfGroup(group: string): string {
   return group.slice(0, Math.max(0, group.indexOf('-')));
 }
+
+/** Objects of a table that has no bucket beside it; parts in order. */
+export const objectHead: string = sortOfPart(0);
+
+function sortOfPart(part: number): string {
+  return String(part).padStart(slotDigits, '0');
+}
+
+export function partitionOfObject(name: string): string {
+  return `o${name}`;
+}
+
+export function nameOfObject(p: string): string {
+  return p.slice(1);
+}
+
+export function keyOfObjectPart(name: string, part: number): ItemKey {
+  return { p: { S: partitionOfObject(name) }, s: { S: sortOfPart(part) } };
+}

@@ -2,12 +2,14 @@
 
 import { checkCompatible } from '../../checkpoint/compatibility.ts';
 import type { CheckpointCoordinator } from '../../checkpoint/coordinator.ts';
+import type { KeyedStore } from '../../checkpoint/keyed-store.ts';
 import type { LoadedCheckpoint } from '../../checkpoint/reading.ts';
 import { type SinkTransaction, transactionsOf } from '../../checkpoint/redistribute.ts';
 import { loadReservations, removeReservations } from '../../checkpoint/reservation.ts';
-import { readSubtask } from '../../checkpoint/restore.ts';
+import { readSubtask, tablesOf } from '../../checkpoint/restore.ts';
 import type { StateInfo, SubtaskRestore } from '../../checkpoint/snapshot.ts';
 import type { CheckpointStorage } from '../../checkpoint/storage.ts';
+import { SluiceError } from '../../core/errors.ts';
 import type { Plan, Stage } from '../../graph/plan.ts';
 import { statesOf } from '../../graph/states.ts';
 import { HeapState } from '../../state/heap/heap-state.ts';
@@ -29,6 +31,7 @@ export interface Preparation {
   readonly ports: EmbeddedPorts;
   readonly request: RunRequest;
   readonly meter: ProgressMeter;
+  readonly keyedStore: KeyedStore | undefined;
 }
 
 /**
@@ -43,7 +46,9 @@ export function checkRestorable(loaded: LoadedCheckpoint, plan: Plan, request: R
 }
 
 export async function prepareAttempt(preparation: Preparation): Promise<Assembled> {
-  return assemble(await assemblyOf(preparation));
+  const assembled = await assemble(await assemblyOf(preparation));
+  await preparation.keyedStore?.begin();
+  return assembled;
 }
 
 /** The job begins from the start and owes nothing to the runs before it; to be called before the first record. */
@@ -60,7 +65,8 @@ export async function settleFinished(preparation: Preparation): Promise<void> {
 async function assemblyOf(preparation: Preparation): Promise<Assembly> {
   const { attempt, storage, loaded, generation, isFromStart, ports, request, meter } = preparation;
   const { plan } = attempt;
-  const restores = await readRestores(ports, plan, loaded);
+  await loadKeyed(preparation);
+  const restores = await readRestores(preparation, plan);
   const abandoned = new Map<string, Uint8Array[]>();
   for (const { uid, transaction } of await storage.abandonedTransactions(loaded))
     abandoned.set(uid, [...(abandoned.get(uid) ?? []), transaction]);
@@ -116,17 +122,29 @@ function placeOf(stage: number, subtask: number): string {
   return `${stage}/${subtask}`;
 }
 
-async function readRestores(
-  ports: EmbeddedPorts,
-  plan: Plan,
-  loaded: LoadedCheckpoint | undefined,
-): Promise<ReadonlyMap<string, SubtaskRestore>> {
+/** @throws SluiceError `STATE_INCOMPATIBLE` when keyed state lies where this job's backend does not look */
+async function loadKeyed({ loaded, keyedStore }: Preparation): Promise<void> {
+  const [first] = loaded === undefined ? [] : tablesOf(loaded);
+  if (keyedStore !== undefined)
+    return keyedStore.load(first === undefined ? undefined : { handle: first.table, checkpoint: loaded!.metadata.checkpoint });
+  if (first === undefined) return;
+  throw new SluiceError('STATE_INCOMPATIBLE', {
+    message: `the keyed state of checkpoint ${loaded!.metadata.checkpoint} lies in the DynamoDB table ${first.table.table}, and the job has another backend`,
+    next: 'fix-the-job',
+    advice: `give it new DynamoDbStateBackend({ table: '${first.table.table}' }) again, or start without the checkpoint`,
+  });
+}
+
+async function readRestores({ ports, loaded, keyedStore }: Preparation, plan: Plan): Promise<ReadonlyMap<string, SubtaskRestore>> {
   const restores = new Map<string, SubtaskRestore>();
   if (loaded === undefined) return restores;
   for (const { id, operators, parallelism, maxParallelism } of plan.stages) {
     const uids = operators.map(({ uid }) => uid);
     for (let subtask = 0; subtask < parallelism; subtask++) {
-      restores.set(placeOf(id, subtask), await readSubtask(ports.files, loaded, uids, { subtask, parallelism, maxParallelism }));
+      restores.set(
+        placeOf(id, subtask),
+        await readSubtask(ports.files, loaded, uids, { subtask, parallelism, maxParallelism }, keyedStore),
+      );
     }
   }
   return restores;

@@ -2,6 +2,8 @@
 
 import type { Job } from '../../api/job.ts';
 import type { RestartStrategy } from '../../api/restart-strategy.ts';
+import type { Targets } from '../../api/targets.ts';
+import type { KeyedStore, KeyedStoreRequest } from '../../checkpoint/keyed-store.ts';
 import type { ByteStreams, Clock, FileSystem, Random, Scheduler } from '../../core/ports.ts';
 
 export interface EmbeddedPorts {
@@ -10,12 +12,18 @@ export interface EmbeddedPorts {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly streams?: ByteStreams;
+  /** Opens the table of a `DynamoDbStateBackend`; absent where there is none. */
+  readonly openKeyedStore?: (request: KeyedStoreRequest) => Promise<KeyedStore>;
+  /** What names of the job are bound to, but files. */
+  readonly targets?: Targets;
 }
 
 /** Settings from outside the job, already merged (`--set` over `SLUICE_` variables over `sluice.yaml`); the job's own calls win over them. */
 export interface GlobalSettings {
   /** `state.backend` */
-  readonly backend?: 'jobmanager' | 'filesystem';
+  readonly backend?: 'jobmanager' | 'filesystem' | 'dynamodb';
+  /** `state.backend.dynamodb.table` */
+  readonly stateTable?: string;
   /** `state.checkpoints.dir`, a `file:` URI or a path; `.sluice/<job>` of the working directory when absent. */
   readonly checkpointsDirectory?: string;
   /** `execution.checkpointing.interval`, ms */

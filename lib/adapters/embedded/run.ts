@@ -11,6 +11,7 @@ import { ParamValues } from '../../api/params.ts';
 import { CheckpointCoordinator, type CoordinatorMemory } from '../../checkpoint/coordinator.ts';
 import { decideRestart, noFailures, type RestartHistory } from '../../checkpoint/decide/restart.ts';
 import type { JobEnd } from '../../checkpoint/decide/retention.ts';
+import type { KeyedStore } from '../../checkpoint/keyed-store.ts';
 import { type CheckpointRef, type LoadedCheckpoint, readMetadata, resolveRef } from '../../checkpoint/reading.ts';
 import { CheckpointStorage } from '../../checkpoint/storage.ts';
 import { isSluiceError } from '../../core/errors.ts';
@@ -22,6 +23,7 @@ import { Attempt, type AttemptEnd, type AttemptHooks } from './attempt.ts';
 import type { Attempt as AttemptDirectory } from './attempt-directory.ts';
 import { openAttempt } from './attempt-directory.ts';
 import { checkpointRoot } from './checkpoint-directory.ts';
+import { openKeyedStore } from './open-keyed-store.ts';
 import { checkRestorable, type Preparation, prepareAttempt, settleFinished, startOver } from './prepare-attempt.ts';
 import { ProgressMeter } from './progress-meter.ts';
 import type { EmbeddedPorts, RunRequest, RunResult } from './run-types.ts';
@@ -34,10 +36,11 @@ export async function runJob(ports: EmbeddedPorts, request: RunRequest): Promise
   const startedMs = ports.clock.now();
   const plan = planOf(request);
   const root = checkpointRoot(plan.job, plan.settings.checkpointsDirectory, request.workingDirectory);
+  const keyedStore = await openKeyedStore(ports, plan);
   const ref = request.from === undefined ? undefined : await resolveRef(ports.files, request.from, root);
   const above = await generationElsewhere(ports.files, ref);
   const directory = await openAttempt(ports.files, root, { owner: request.owner, takeOver: request.takeOver ?? false, above });
-  return new JobRun(ports, request, { plan, ref, directory, startedMs }).run();
+  return new JobRun(ports, request, { plan, ref, directory, startedMs, keyedStore }).run();
 }
 
 /** The generation of a checkpoint that is none of this directory's own, else 0. */
@@ -62,6 +65,7 @@ interface RunStart {
   readonly ref: CheckpointRef | undefined;
   readonly directory: AttemptDirectory;
   readonly startedMs: number;
+  readonly keyedStore: KeyedStore | undefined;
 }
 
 class JobRun {
@@ -71,6 +75,7 @@ class JobRun {
   readonly #settings: JobSettings;
   readonly #ref: CheckpointRef | undefined;
   readonly #startedMs: number;
+  readonly #keyedStore: KeyedStore | undefined;
   readonly #memory: CoordinatorMemory = { expiredInARow: 0 };
   readonly #meter: ProgressMeter;
   /** Of the present attempt. */
@@ -90,6 +95,7 @@ class JobRun {
     this.#ref = start.ref;
     this.#directory = start.directory;
     this.#startedMs = start.startedMs;
+    this.#keyedStore = start.keyedStore;
     this.#meter = new ProgressMeter(ports.clock, (progress) => request.report({ kind: 'progress', progress }));
   }
 
@@ -107,6 +113,7 @@ class JobRun {
         if (await this.#isCancelledDuring(delayMs)) return await this.#finished('cancelled', attempt);
       }
     } finally {
+      this.#keyedStore?.close();
       await this.#directory.release();
     }
   }
@@ -128,7 +135,10 @@ class JobRun {
       path,
       job: this.#plan.job,
       generation,
-      backend: isLimited ? { kind: 'memory', stateBytesMax: backend.stateBytesMax } : { kind: 'filesystem' },
+      backend: isLimited
+        ? { kind: 'memory', stateBytesMax: backend.stateBytesMax }
+        : { kind: backend.kind === 'dynamodb' ? backend.kind : 'filesystem' },
+      keyedStore: this.#keyedStore,
     });
     await storage.open();
     return storage;
@@ -170,6 +180,7 @@ class JobRun {
         ports: this.#ports,
         request: this.#request,
         meter: this.#meter,
+        keyedStore: this.#keyedStore,
       };
       if (loaded?.metadata.isFinished === true && from === 'latest') {
         await settleFinished(preparation);

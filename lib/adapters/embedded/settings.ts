@@ -6,6 +6,7 @@
 
 import type { JobDefaults } from '../../api/options.ts';
 import { RestartStrategies, type RestartStrategy } from '../../api/restart-strategy.ts';
+import { checkTableName } from '../../api/state-backend.ts';
 import { parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { nearest } from '../../core/suggest.ts';
@@ -28,9 +29,12 @@ const eventRecordsMax = 10_000; // as many as a mapping of Kinesis hands over
 
 const readers: Readonly<Record<string, Read>> = {
   'state.backend': (into, text, name) => {
-    if (text === 'rocksdb' || text === 'dynamodb')
-      throw invalid(name, `the ${text} backend is not available yet; choose jobmanager or filesystem`, text);
-    into.backend = oneOf(name, text, ['jobmanager', 'filesystem']);
+    if (text === 'rocksdb')
+      throw invalid(name, `the ${text} backend is not available yet; choose jobmanager, filesystem or dynamodb`, text);
+    into.backend = oneOf(name, text, ['jobmanager', 'filesystem', 'dynamodb']);
+  },
+  'state.backend.dynamodb.table': (into, text, name) => {
+    into.stateTable = checkTableName(name, text);
   },
   'state.checkpoints.dir': (into, text, name) => {
     if (text === '') throw invalid(name, 'it is empty, but it must name a directory', text);
