@@ -101,9 +101,12 @@ export class DynamoDbStateBackend implements StateBackend {
   }
 }
 
-/** @throws SluiceError `OPTION_INVALID` */
-export function checkTableName(owner: string, name: unknown): string {
-  if (typeof name === 'string' && /^[A-Za-z0-9_.-]{3,255}$/.test(name)) return name;
+export function isTableName(name: unknown): name is string {
+  return typeof name === 'string' && /^[A-Za-z0-9_.-]{3,255}$/.test(name);
+}
+
+function checkTableName(owner: string, name: unknown): string {
+  if (isTableName(name)) return name;
   throw new SluiceError('OPTION_INVALID', {
     message: `${owner} is the name of a table: 3 to 255 letters, digits, '_', '-' and '.'`,
     next: 'fix-the-job',

@@ -6,7 +6,7 @@
 
 import type { JobDefaults } from '../../api/options.ts';
 import { RestartStrategies, type RestartStrategy } from '../../api/restart-strategy.ts';
-import { checkTableName } from '../../api/state-backend.ts';
+import { isTableName } from '../../api/state-backend.ts';
 import { parseDuration } from '../../core/duration.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { nearest } from '../../core/suggest.ts';
@@ -34,7 +34,8 @@ const readers: Readonly<Record<string, Read>> = {
     into.backend = oneOf(name, text, ['jobmanager', 'filesystem', 'dynamodb']);
   },
   'state.backend.dynamodb.table': (into, text, name) => {
-    into.stateTable = checkTableName(name, text);
+    if (!isTableName(text)) throw invalid(name, `'${text}' is not the name of a table: 3 to 255 letters, digits, '_', '-' and '.'`, text);
+    into.stateTable = text;
   },
   'state.checkpoints.dir': (into, text, name) => {
     if (text === '') throw invalid(name, 'it is empty, but it must name a directory', text);

@@ -22,7 +22,8 @@ export function createBaseOf({ ports, patience, backend }: BaseOptions): (p: {
 }) => StateBase {
   const { table, objects } = ports;
   return ({ subtask, snapshot, view }) => {
-    if (backend.kind === 'dynamodb' || (backend.kind === 'memory' && backend.isDefault === true)) return new TableBase({ table, objects, view, patience });
+    if (backend.kind === 'dynamodb' || (backend.kind === 'memory' && backend.isDefault === true))
+      return new TableBase({ table, objects, view, patience });
     const limitBytes = backend.kind === 'memory' ? backend.stateBytesMax : undefined;
     return new SnapshotBase({ objects, snapshot, limitBytes, subtask });
   };

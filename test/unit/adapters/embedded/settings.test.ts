@@ -54,8 +54,8 @@ describe('settings from outside', () => {
 
   test.each([
     ['state.backend', 'rocksdb', 'the rocksdb backend is not available yet'],
-    ['state.backend', 'dynamodb', 'the dynamodb backend is not available yet'],
-    ['state.backend', 'memory', "'memory' is not one of jobmanager, filesystem"],
+    ['state.backend', 'memory', "'memory' is not one of jobmanager, filesystem, dynamodb"],
+    ['state.backend.dynamodb.table', 'a b', "'a b' is not the name of a table"],
     ['state.checkpoints.dir', 's3://bucket/checkpoints', 's3:, which is not available yet'],
     ['state.checkpoints.dir', '', 'it is empty'],
     ['execution.checkpointing.interval', '10 seconds', "'10 seconds' is not a duration"],
