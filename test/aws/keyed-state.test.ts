@@ -128,7 +128,7 @@ describe('a job whose state lies in a table', () => {
       const one = run([
         ...words(table, output),
         '--spins',
-        '150000',
+        '20000',
         ...(kills === 0 ? [] : ['--from', 'latest']),
         '--parallelism',
         String(kills + 1),
