@@ -17,7 +17,7 @@ function isThere(catcher: Catcher): boolean {
 }
 
 describe.each(simulations)('mutations of the simulation called $of', (simulation) => {
-  const { mutations, seeds, reasons, isListOpen } = simulation;
+  const { mutations, seeds, reasons } = simulation;
 
   test.each(mutations.map((mutation) => [mutation.name, mutation] as const))(
     '%s finds the text of its rule exactly once',
@@ -40,7 +40,8 @@ describe.each(simulations)('mutations of the simulation called $of', (simulation
   });
 
   test('each has a seed that noticed, or a reason', () => {
-    if (!isListOpen && Object.keys(seeds).length > 0)
+    // Of one process nothing is written down: its rules are looked for from seed 1 on, and the first few notice.
+    if (Object.keys(seeds).length > 0)
       expect(mutations.filter(({ name }) => hasNeither(simulation, name)).map(({ name }) => name)).toEqual([]);
     expect(Object.keys(reasons).filter((name) => seeds[name] !== undefined)).toEqual([]);
   });
