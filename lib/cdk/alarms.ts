@@ -10,6 +10,7 @@ import {
   checkpointAgeTimes,
   conflictsAlarm,
   iteratorAgeAlarmMinutes,
+  offsetLagAlarm,
   queueAgeAlarmMinutes,
 } from './defaults.ts';
 import type { JobFunction } from './job-function.ts';
@@ -20,6 +21,7 @@ export interface Watched {
   readonly machine: StateMachine;
   readonly checkpointIntervalMs: number | undefined;
   readonly streams: readonly { readonly name: string; readonly fn: JobFunction }[];
+  readonly topics: readonly { readonly name: string; readonly fn: JobFunction }[];
   /** Of sources, and of stages. */
   readonly queues: readonly { readonly name: string; readonly queue: IQueue }[];
   readonly stages: readonly { readonly id: number; readonly uid: string }[];
@@ -46,11 +48,16 @@ export class JobAlarms extends Construct {
     this.#watchJob(watched);
   }
 
-  #watchInput({ streams, queues, stages, job }: Watched): void {
+  #watchInput({ streams, topics, queues, stages, job }: Watched): void {
     for (const { name, fn } of streams) {
       const metric = fn.lambda.metric('IteratorAge', { statistic: Stats.MAXIMUM, period: Duration.minutes(1) });
       const says = `records of stream ${name} wait: the stage that reads it is too slow, or does not get on`;
       this.#alarm(`IteratorAge-${name}`, { metric, above: iteratorAgeAlarmMinutes * 60_000, periods: 5, says });
+    }
+    for (const { name, fn } of topics) {
+      const metric = fn.lambda.metric('OffsetLag', { statistic: Stats.MAXIMUM, period: Duration.minutes(1) });
+      const says = `more than ${offsetLagAlarm} records of topic ${name} wait: the stage that reads it is too slow, or does not get on`;
+      this.#alarm(`OffsetLag-${name}`, { metric, above: offsetLagAlarm, periods: 5, says });
     }
     for (const { name, queue } of queues) {
       const metric = queue.metricApproximateAgeOfOldestMessage({ statistic: Stats.MAXIMUM, period: Duration.minutes(1) });

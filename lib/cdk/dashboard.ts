@@ -6,7 +6,7 @@ import type { Construct } from 'constructs';
 import type { Watched } from './alarms.ts';
 import { jobMetric, stageMetric } from './metrics.ts';
 
-export function createDashboard(scope: Construct, { job, streams, queues, stages, machine }: Watched): Dashboard {
+export function createDashboard(scope: Construct, { job, streams, topics, queues, stages, machine }: Watched): Dashboard {
   const period = Duration.minutes(1);
   const maximum = { statistic: Stats.MAXIMUM, period };
   const rows: readonly (readonly IWidget[])[] = [
@@ -20,6 +20,16 @@ export function createDashboard(scope: Construct, { job, streams, queues, stages
         queues.map(({ name, queue }) => queue.metricApproximateAgeOfOldestMessage({ ...maximum, label: name })),
       ),
     ],
+    ...(topics.length === 0
+      ? []
+      : [
+          [
+            graph(
+              'Records of topics that wait',
+              topics.map(({ name, fn }) => fn.lambda.metric('OffsetLag', { ...maximum, label: name })),
+            ),
+          ],
+        ]),
     [
       graph(
         'Records',

@@ -16,6 +16,10 @@ export const receiveCountMin = 10;
 export const kinesisBatch = 1_000;
 /** With 100 byte records a batch of 1,000 costs one commit; s. */
 export const kinesisWindowSeconds = 1;
+/** How long the mapping of a topic waits for its function, s: Lambda's own bound for it. */
+export const topicTimeoutSecondsMax = 840;
+/** Offsets of a topic that its group is behind; the service tells no age. */
+export const offsetLagAlarm = 100_000;
 export const queueBatch = 100;
 export const queueWindowSeconds = 1;
 /** Least that a mapping accepts. */

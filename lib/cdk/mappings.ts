@@ -7,7 +7,7 @@
 //       does not take it away after a few receives.
 
 import { Annotations, Duration } from 'aws-cdk-lib';
-import { type CfnEventSourceMapping, EventSourceMapping, StartingPosition } from 'aws-cdk-lib/aws-lambda';
+import { type CfnEventSourceMapping, EventSourceMapping, type EventSourceMappingOptions, StartingPosition } from 'aws-cdk-lib/aws-lambda';
 import { CfnQueue, type IQueue, type Queue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { SluiceError } from '../core/errors.ts';
@@ -26,8 +26,11 @@ import {
 import type { JobFunction } from './job-function.ts';
 import type { SourceProps } from './props.ts';
 import type { Target } from './targets.ts';
+import { createTopicMapping } from './topics.ts';
 
 interface MappingRequest {
+  readonly job: string;
+  readonly isInVpc: boolean;
   readonly wanted: WantedBinding;
   readonly target: Target;
   readonly fn: JobFunction;
@@ -39,6 +42,12 @@ export function createSourceMapping(scope: Construct, request: MappingRequest): 
   const { target } = request;
   if (target.kind === 'kinesis') return streamMapping(scope, request, target.stream.streamArn);
   if (target.kind === 'sqs') return queueMapping(scope, request, target.queue, target.isFifo);
+  if (target.kind === 'kafka')
+    return createTopicMapping(scope, {
+      ...request,
+      ...{ name: request.wanted.name, topic: target.topic },
+      gathering: gatheringOf(request.props),
+    });
   throw new Error(`no mapping reads ${target.kind}`); // bindings.ts has refused it
 }
 
@@ -48,8 +57,7 @@ function streamMapping(scope: Construct, { fn, props }: MappingRequest, arn: str
     eventSourceArn: arn,
     startingPosition: StartingPosition.TRIM_HORIZON,
     parallelizationFactor: 1,
-    batchSize: within('batchSize', props.batchSize ?? kinesisBatch, 1, 10_000),
-    maxBatchingWindow: Duration.seconds(within('batchingWindowSeconds', props.batchingWindowSeconds ?? kinesisWindowSeconds, 0, 300)),
+    ...gatheringOf(props),
     bisectBatchOnError: false,
     reportBatchItemFailures: true,
   });
@@ -57,6 +65,14 @@ function streamMapping(scope: Construct, { fn, props }: MappingRequest, arn: str
   made.maximumRetryAttempts = -1;
   made.maximumRecordAgeInSeconds = -1;
   return mapping;
+}
+
+/** Of a stream or a topic. */
+function gatheringOf(props: SourceProps): Required<Pick<EventSourceMappingOptions, 'batchSize' | 'maxBatchingWindow'>> {
+  return {
+    batchSize: within('batchSize', props.batchSize ?? kinesisBatch, 1, 10_000),
+    maxBatchingWindow: Duration.seconds(within('batchingWindowSeconds', props.batchingWindowSeconds ?? kinesisWindowSeconds, 0, 300)),
+  };
 }
 
 function queueMapping(scope: Construct, request: MappingRequest, queue: IQueue, isFifo: boolean): EventSourceMapping {

@@ -4,6 +4,7 @@ import { CfnStream } from 'aws-cdk-lib/aws-kinesis';
 import { SluiceError } from '../core/errors.ts';
 import { environmentBytesMax, unknownTextBytes } from './defaults.ts';
 import type { StreamLike } from './props.ts';
+import type { Target } from './targets.ts';
 
 /** Open shards of a stream that this app makes with a fixed number; `undefined`: it is imported, or reshards by itself. */
 export function shardsOf(stream: StreamLike): number | undefined {
@@ -49,4 +50,11 @@ export function checkVariables(option: string, variables: readonly string[]): vo
     next: 'fix-the-job',
     name: taken,
   });
+}
+
+/** Pure: what a target counts of the texts that `checkEnvironment` does not know. A topic tells the names of its brokers. */
+export function textsOf(target: Target): number {
+  if (target.kind !== 'kafka') return 1;
+  const { topic, bootstrapServers } = target.topic;
+  return 1 + Math.ceil(`${topic}${bootstrapServers.join()}`.length / unknownTextBytes);
 }

@@ -9,6 +9,7 @@ import type { Architecture } from 'aws-cdk-lib/aws-lambda';
 import type { RetentionDays } from 'aws-cdk-lib/aws-logs';
 import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { IConstruct } from 'constructs';
+import type { TopicAuth } from '../adapters/kafka/login.ts';
 
 /** What is asked of a table, made or imported. CDK's own interfaces say less exactly which of their properties may be absent. */
 export interface TableLike extends IConstruct {
@@ -42,12 +43,32 @@ export interface BucketFolder {
   readonly prefix: string;
 }
 
+/** A topic of an MSK cluster, or of brokers of one's own. */
+export interface KafkaTopic {
+  readonly topic: string;
+  /** Some of the brokers, `host:port`: the start of a job and each restore read the topic themselves, because a mapping cannot go back. */
+  readonly bootstrapServers: readonly string[];
+  /** How mapping and functions log in; `none` is without TLS too. `iam` is of MSK, `plain` is not. */
+  readonly auth: TopicAuth;
+  /** For `scram-512`, `scram-256` and `plain`: a JSON object with `username` and `password`. */
+  readonly secret?: SecretLike;
+  /** Of an MSK cluster, its ARN. */
+  readonly clusterArn?: string;
+  /** Of brokers of one's own in a VPC: where the mapping reaches them. */
+  readonly subnetIds?: readonly string[];
+  readonly securityGroupIds?: readonly string[];
+  /** Default `sluice-` and the names of the job and of the source. */
+  readonly consumerGroup?: string;
+  /** Pollers of the mapping's own, at a price by the hour: only then it gives out again no more of a batch than what was not taken. */
+  readonly pollers?: { readonly min: number; readonly max: number };
+}
+
 /** What a name of a job can be bound to: made in this app, or imported by its ARN. */
-export type BindTarget = StreamLike | IQueue | TableLike | BucketLike | BucketFolder;
+export type BindTarget = StreamLike | IQueue | TableLike | BucketLike | BucketFolder | KafkaTopic;
 
 /** How the mapping of one source gathers records. */
 export interface SourceProps {
-  /** Records in an invocation. Default 1,000 of a stream, 100 of a standard queue, 10 of a FIFO queue, which is also its most. */
+  /** Records in an invocation. Default 1,000 of a stream or a topic, 100 of a standard queue, 10 of a FIFO queue, which is also its most. */
   readonly batchSize?: number;
   /** How long it waits for a batch to fill, s. Default 1; a FIFO queue has none. */
   readonly batchingWindowSeconds?: number;

@@ -31,7 +31,7 @@ import { createSourceMapping } from './mappings.ts';
 import { JobOutputs } from './outputs.ts';
 import { allow, allowAccess, allowKey } from './permissions.ts';
 import { createPlanCheck, type StreamToCheck } from './plan-check.ts';
-import { checkEnvironment, checkShards, checkVariables, shardsOf } from './preflight.ts';
+import { checkEnvironment, checkShards, checkVariables, shardsOf, textsOf } from './preflight.ts';
 import type { BucketLike, SluiceJobProps, TableLike } from './props.ts';
 import { allowSending, JobStage } from './stage.ts';
 import { createBucket, createTable, type StoreProps } from './stores.ts';
@@ -189,7 +189,8 @@ export class SluiceJob extends Construct {
       SLUICE_PARAMS: JSON.stringify(params),
       SLUICE_SET: JSON.stringify(settings),
     };
-    checkEnvironment(fixed, 2 + this.#bound.length + 2 * this.#stages.length + Object.keys(secrets).length);
+    const bound = this.#bound.reduce((sum, { target }) => sum + textsOf(target), 0);
+    checkEnvironment(fixed, 2 + bound + 2 * this.#stages.length + Object.keys(secrets).length);
     return {
       ...fixed,
       ...Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.secretArn])),
@@ -228,9 +229,14 @@ export class SluiceJob extends Construct {
       for (const fn of stage.functions) {
         this.#allowStores(fn);
         const own = this.#bound.filter((b) => b.stage.id === stage.stage.id);
-        for (const b of own) allowAccess(fn.role, b.role === 'source' ? sourceAccess(b.target, b.target.kind) : sinkAccess(b.target));
+        for (const b of own) this.#allowTarget(fn, b);
       }
     }
+  }
+
+  #allowTarget({ role }: JobFunction, b: Bound): void {
+    allowAccess(role, b.role === 'source' ? sourceAccess(b.target, b.target.kind) : sinkAccess(b.target));
+    if (b.target.kind === 'kafka') b.target.topic.secret?.grantRead(role);
   }
 
   /** State and objects of the job. The user's secrets go with them, since it runs user code. */
@@ -246,8 +252,7 @@ export class SluiceJob extends Construct {
       const made = this.#stages[stage.id]!;
       const mapping = createSourceMapping(made, {
         wanted: { stage, name, ...wanted },
-        target,
-        fn: made.fn,
+        ...{ target, fn: made.fn, job: this.jobName, isInVpc: this.#props.vpc !== undefined },
         props: this.#props.sources?.[name] ?? {},
         timeoutSeconds: made.timeoutSeconds,
       });
@@ -278,8 +283,7 @@ export class SluiceJob extends Construct {
     this.#allowStores(pulse);
     allow(pulse.role, [{ actions: ['dynamodb:BatchWriteItem'], resources: [this.table.tableArn] }]); // it removes rings that are over
     // It commits what sinks promised, and asks sources for their splits.
-    for (const { role, target } of this.#bound)
-      allowAccess(pulse.role, role === 'source' ? sourceAccess(target, target.kind) : sinkAccess(target));
+    for (const b of this.#bound) this.#allowTarget(pulse, b);
     allow(pulse.role, [{ actions: ['lambda:InvokeFunction'], resources: this.#stages.map(({ control }) => control.arn) }]);
     allow(pulse.role, [
       {
@@ -320,6 +324,7 @@ export class SluiceJob extends Construct {
       machine: this.coordinator,
       checkpointIntervalMs: this.#plan.settings.checkpoints?.intervalMs,
       streams: sources.flatMap(({ name, target, stage }) => (target.kind === 'kinesis' ? [{ name, fn: this.#stages[stage.id]!.fn }] : [])),
+      topics: sources.flatMap(({ name, target, stage }) => (target.kind === 'kafka' ? [{ name, fn: this.#stages[stage.id]!.fn }] : [])),
       queues: [
         ...sources.flatMap(({ name, target }) => (target.kind === 'sqs' ? [{ name, queue: target.queue }] : [])),
         ...this.#stages.flatMap(({ uid, exchange }) => (exchange === undefined ? [] : [{ name: uid, queue: exchange }])),

@@ -5,13 +5,15 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { BindingKind } from '../api/binding.ts';
 import { SluiceError } from '../core/errors.ts';
 import { nameOfKind } from '../core/kinds.ts';
-import type { BindTarget, BucketLike, StreamLike, TableLike } from './props.ts';
+import type { BindTarget, BucketLike, KafkaTopic, StreamLike, TableLike } from './props.ts';
+import { checkTopic, topicReads } from './topics.ts';
 
 export type Target =
   | { readonly kind: 'kinesis'; readonly isFifo: false; readonly stream: StreamLike }
   | { readonly kind: 'sqs'; readonly isFifo: boolean; readonly queue: IQueue }
   | { readonly kind: 'dynamodb'; readonly isFifo: false; readonly table: TableLike }
-  | { readonly kind: 's3'; readonly isFifo: false; readonly bucket: BucketLike; readonly prefix: string };
+  | { readonly kind: 's3'; readonly isFifo: false; readonly bucket: BucketLike; readonly prefix: string }
+  | { readonly kind: 'kafka'; readonly isFifo: false; readonly topic: KafkaTopic };
 
 /** Actions on resources. */
 export interface Allowed {
@@ -31,7 +33,7 @@ export const keyWrites = ['kms:Decrypt', 'kms:GenerateDataKey'] as const;
 
 /**
  * @param name  that it is bound under
- * @throws SluiceError `BIND_UNFIT`
+ * @throws SluiceError `BIND_UNFIT`, `DEPLOYMENT_UNSAFE` for a topic that could not be read
  */
 export function targetOf(name: string, given: BindTarget): Target {
   if (typeof given === 'object' && given !== null) {
@@ -39,10 +41,14 @@ export function targetOf(name: string, given: BindTarget): Target {
     if ('queueArn' in given) return { kind: 'sqs', isFifo: given.fifo, queue: given };
     if ('tableArn' in given) return { kind: 'dynamodb', isFifo: false, table: given };
     if ('bucketArn' in given) return { kind: 's3', isFifo: false, bucket: given, prefix: '' };
+    if ('topic' in given) {
+      checkTopic(name, given);
+      return { kind: 'kafka', isFifo: false, topic: given };
+    }
     if ('bucket' in given) return { kind: 's3', isFifo: false, bucket: given.bucket, prefix: given.prefix };
   }
   throw new SluiceError('BIND_UNFIT', {
-    message: `'${name}' is bound to ${nameOfKind(given)}; it can be bound to a stream, a queue, a table, a bucket, or { bucket, prefix }`,
+    message: `'${name}' is bound to ${nameOfKind(given)}; it can be bound to a stream, a queue, a table, a bucket, { bucket, prefix }, or { topic, bootstrapServers, auth }`,
     next: 'fix-the-job',
     name,
   });
@@ -59,7 +65,17 @@ export function spelled(target: Target): Readonly<Record<string, unknown>> {
       return { kind: target.kind, table: target.table.tableName };
     case 's3':
       return { kind: target.kind, bucket: target.bucket.bucketName, prefix: target.prefix };
+    case 'kafka':
+      return spelledTopic(target.topic);
   }
+}
+
+function spelledTopic({ topic, bootstrapServers, auth, secret, pollers }: KafkaTopic): Readonly<Record<string, unknown>> {
+  return {
+    ...{ kind: 'kafka', bootstrap: bootstrapServers.join(','), topic, auth },
+    ...(secret === undefined ? {} : { secret: secret.secretArn }),
+    ...(pollers === undefined ? {} : { reportsFailures: true }),
+  };
 }
 
 /** What its mapping asks for in the name of the function, and what replays, owners of shards and answers ask for. */
@@ -73,6 +89,7 @@ export function sourceAccess(target: Target, kind: BindingKind): Access {
     const { queueArn, encryptionMasterKey: key } = target.queue;
     return { allowed: [{ actions: queueReads, resources: [queueArn] }], key, keyActions: keyReads };
   }
+  if (target.kind === 'kafka') return { allowed: topicReads(target.topic), key: undefined, keyActions: keyReads };
   throw new Error(`a source of kind ${kind} has no mapping`); // bindings.ts has refused it
 }
 
@@ -99,6 +116,8 @@ export function sinkAccess(target: Target): Access {
       };
     case 's3':
       return bucketAccess(target.bucket, target.prefix, ['s3:AbortMultipartUpload', 's3:ListMultipartUploadParts']);
+    case 'kafka':
+      throw new Error('no sink writes to a topic'); // bindings.ts has refused it
   }
 }
 

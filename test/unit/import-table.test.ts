@@ -67,7 +67,7 @@ const table: Record<Area, Row> = {
   'adapters/aws':     { node: 'all',  values: [...engine, 'invocation'], packages: awsPackages },
   'adapters/kafka':   { node: 'all',  values: ['core', 'api', 'adapters/aws'], packages: ['@platformatic/kafka', '@aws-sdk/client-secrets-manager'] },
   aws:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'adapters/kafka', 'adapters/invocations', 'cli'], packages: [...awsPackages, '@middy/core', 'esbuild'] },
-  cdk:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'aws', 'cli'], packages: ['aws-cdk-lib', 'constructs'] },
+  cdk:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/aws', 'adapters/kafka', 'aws', 'cli'], packages: ['aws-cdk-lib', 'constructs'] },
   testing:             { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'entry'] },
   cli:                 { node: 'all',  values: [...engine, 'invocation', 'adapters/embedded', 'adapters/sqlite', 'adapters/invocations', 'adapters/aws', 'testing', 'entry'], packages: ['yaml', ...awsPackages] },
   entry:               { node: 'pure', values: engine },           // lib/index.ts: what `import 'sluice'` loads, and it loads no adapter
