@@ -83,7 +83,13 @@ export {
   type ValueState,
   valueState,
 } from './api/state.ts';
-export { DynamoDbStateBackend, type DynamoDbStateBackendOptions, FsStateBackend, MemoryStateBackend, type StateBackend } from './api/state-backend.ts';
+export {
+  DynamoDbStateBackend,
+  type DynamoDbStateBackendOptions,
+  FsStateBackend,
+  MemoryStateBackend,
+  type StateBackend,
+} from './api/state-backend.ts';
 export type { BroadcastConnectedStream, BroadcastStream, ConnectedStreams, DataStream, KeyedStream, SinkOptions } from './api/stream.ts';
 export type {
   AppendedRow,

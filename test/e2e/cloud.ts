@@ -42,6 +42,10 @@ export class Cloud {
     return cloud;
   }
 
+  get endpoint(): string {
+    return process.env.AWS_ENDPOINT_URL ?? '';
+  }
+
   async run(command: string, words: readonly string[], more: Readonly<Record<string, string>> = {}): Promise<Ended> {
     const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH ?? ''}`;
     const env = { ...process.env, CI: '1', PATH: path, ...more };

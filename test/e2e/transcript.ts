@@ -35,7 +35,7 @@ class Transcript {
   }
 
   get text(): string {
-    return this.#parts.join('\n').replaceAll(this.#cloud.emulator.endpoint, usualEndpoint);
+    return this.#parts.join('\n').replaceAll(this.#cloud.endpoint, usualEndpoint);
   }
 
   /** A heading and why. */
@@ -45,7 +45,7 @@ class Transcript {
 
   /** @returns what it printed */
   async sluice(...words: readonly string[]): Promise<string> {
-    const { code, out, err } = await this.#cloud.run('node', ['lib/cli/main.ts', ...words, '--endpoint', this.#cloud.emulator.endpoint]);
+    const { code, out, err } = await this.#cloud.run('node', ['lib/cli/main.ts', ...words, '--endpoint', this.#cloud.endpoint]);
     const said = code === 0 ? out : `${ownLines(err)}# exit code ${code}\n`;
     this.#parts.push(`\`\`\`console\n$ sluice ${words.map(quoted).join(' ')} --endpoint ${usualEndpoint}\n${said}\`\`\``);
     return out;

@@ -150,7 +150,8 @@ export async function inheritedSnapshot(run: PulseRun, p: Adoption): Promise<str
   }
   for (const stored of timerPartitions(timers, stage, owner)) values.set(textOf(stored), stored);
   if (values.size === 0) return undefined;
-  const name = `snapshot/${moving.generation}/${owner.subtask}/${n}`;
+  // It goes up to before entry `n`, which writes more: by the number of that entry the child will name the snapshot that has this too.
+  const name = `snapshot/${moving.generation}/${owner.subtask}/${n - 1}`;
   await objects.putIfAbsent(name, encodeSnapshot(values));
   return name;
 }

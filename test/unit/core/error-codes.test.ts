@@ -4,9 +4,9 @@ import { expect, test } from 'vitest';
 import { errorCodes } from '../../../lib/core/error-codes.ts';
 
 const lib = join(import.meta.dirname, '../../../lib');
-/** Words of the API, of Node and of AWS that are spelt like codes. */
+/** Words of the API, of Node, of AWS and of Kafka's protocol and client that are spelt like codes. */
 const otherWords =
-  /^(EXACTLY_ONCE|AT_(LEAST|MOST)_ONCE|(RETAIN|DELETE)_ON_CANCELLATION|NO_EXTERNALIZED_CHECKPOINTS|SLUICE_.*|ERR_.*|MODULE_NOT_FOUND|ALL_OLD|UPDATED_NEW|TRIM_HORIZON|AT_SEQUENCE_NUMBER|(NODEJS|ARM|X86)_[0-9X_]+)$/;
+  /^(EXACTLY_ONCE|AT_(LEAST|MOST)_ONCE|(RETAIN|DELETE)_ON_CANCELLATION|NO_EXTERNALIZED_CHECKPOINTS|SLUICE_.*|ERR_.*|MODULE_NOT_FOUND|ALL_OLD|UPDATED_NEW|TRIM_HORIZON|AT_SEQUENCE_NUMBER|(NODEJS|ARM|X86)_[0-9X_]+|PLT_KFK_.*|(CLUSTER|GROUP|TOPIC)_AUTHORIZATION_FAILED|SASL_AUTHENTICATION_FAILED|(ILLEGAL|UNSUPPORTED)_SASL_.*|INVALID_TOPIC_EXCEPTION|UNKNOWN_TOPIC_(ID|OR_PARTITION))$/;
 
 const sources = readdirSync(lib, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts') && !path.endsWith('error-codes.ts'))
