@@ -170,11 +170,12 @@ export function isLeft(name: string, head: EntryHead, { owners }: Pick<Facts, 'o
     case 'operator-state':
       return Number.parseInt(rest[0] ?? '', 10) < head.n;
     case 'held':
+    case 'rows':
       return Number.parseInt(rest.at(-1) ?? '', 10) < head.n;
     case 'message':
       return isTaken(rest, head.subtask, owners);
     default:
-      return false; // rows and records go with their transactions
+      return false; // records go with their transactions
   }
 }
 

@@ -55,7 +55,8 @@ export async function barrierProposal(warm: WarmSubtask, checkpoint: number, ser
   const { generation, subtask } = head;
   const transactions: PendingTransaction[] = head.transactions.filter((t) => t.under > confirmed);
   for (const [sink, rows] of ran.value) {
-    const object = `rows/${generation}/${subtask}/${sink}/${head.n + 1}`; // what waits at entry n is the same for whoever looks
+    // Who was overtaken may have read a part of what waits later than the rest, and store it when the transaction is settled and its own rows are gone.
+    const object = `rows/${generation}/${subtask}/${sink}/${head.n + 1}-${services.newWriter()}`;
     await services.ports.objects.putIfAbsent(object, encodeTransactionRows(rows));
     transactions.push({ sink, opened, under: checkpoint, generation, subtask, rows: object });
   }

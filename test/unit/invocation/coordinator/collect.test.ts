@@ -151,7 +151,9 @@ describe('what a running subtask has left behind', () => {
     ['not that of an entry to come', 'operator-state/0/1-0/21-w', false],
     ['a message that waited', 'held/0/1-0/0/0-0/19-w', true],
     ['not one that is about to wait', 'held/0/1-0/0/0-0/21-w', false],
-    ['no rows, which go with their transaction', 'rows/0/1-0/out/3', false],
+    ['rows of a barrier entry that was never appended', 'rows/0/1-0/out/19-w', true],
+    ['not those of one to come', 'rows/0/1-0/out/21-w', false],
+    ['no record, which goes with its transaction', 'transaction/0/1-0/out/3', false],
   ])('%s', (_what, name, expected) => {
     expect(isLeft(name, head, { owners }, 8)).toBe(expected);
   });
