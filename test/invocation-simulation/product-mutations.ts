@@ -194,4 +194,15 @@ export const productMutations: readonly Mutation[] = [
       },
     ],
   },
+  {
+    name: 'at most once aligns',
+    rule: 'under AT_MOST_ONCE records behind a barrier wait',
+    patches: [
+      {
+        file: 'invocation/unit/messages.ts',
+        find: "isAligned: mode !== 'AT_LEAST_ONCE'",
+        replace: "isAligned: mode === 'EXACTLY_ONCE'",
+      },
+    ],
+  },
 ];

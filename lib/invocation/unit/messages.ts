@@ -149,8 +149,9 @@ async function mark(guard: Guard, session: Session, warm: WarmSubtask, { failure
   if (marked.size < count) failures.limit = Math.min(marked.size, failures.limit ?? marked.size);
 }
 
+/** Under AT_MOST_ONCE as well: what an operator held at its barrier and let go behind it would be visible below, and come again after a restore. */
 function intakeOf(warm: WarmSubtask, { mode }: UnitServices, waiting: readonly WaitingMessage[]): Intake {
-  return new Intake({ head: warm.newest.head, waiting, inputs: warm.stage.inputs, isAligned: mode === 'EXACTLY_ONCE' });
+  return new Intake({ head: warm.newest.head, waiting, inputs: warm.stage.inputs, isAligned: mode !== 'AT_LEAST_ONCE' });
 }
 
 function targetOf(host: OperatorHost, one: OneByOne, failures: Failures): IntakeTarget {
@@ -248,8 +249,7 @@ function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
 async function commitDueBarrier(session: Session, warm: WarmSubtask): Promise<'none' | 'committed' | 'lost'> {
   const { head } = warm.newest;
   if (head.channels.length === 0) return 'none';
-  const intake = new Intake({ head, waiting: [], inputs: warm.stage.inputs, isAligned: session.services.mode === 'EXACTLY_ONCE' });
-  const { dueBarrier } = intake;
+  const { dueBarrier } = intakeOf(warm, session.services, []);
   if (dueBarrier === undefined) return 'none';
   const { abortedThrough, watermark, channels, held } = head;
   return commitBarrier(session, warm, { checkpoint: dueBarrier, head: { channels, held, abortedThrough, watermark } });
