@@ -9,7 +9,7 @@
 import { equalBytes } from '../../lib/core/bytes.ts';
 import type { EntryHead } from '../../lib/invocation/entry.ts';
 import { bodyObjectOf, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
-import type { CompletedCheckpoint, JobItem } from '../../lib/invocation/job-item.ts';
+import type { CompletedCheckpoint, JobItem, OpenCheckpoint } from '../../lib/invocation/job-item.ts';
 import { decodeHandle, decodeHandles, decodeJobItem } from '../../lib/invocation/job-item-codec.ts';
 import { decodeMessage } from '../../lib/invocation/message-codec.ts';
 import type { StoredEntry } from '../../lib/invocation/ports.ts';
@@ -27,6 +27,8 @@ import type { Targets, Transaction } from './targets.ts';
 
 interface Ring {
   readonly writers: Map<number, string>;
+  /** Barriers that it has passed. */
+  readonly passed: Set<number>;
   head: EntryHead;
   isGone: boolean;
 }
@@ -46,7 +48,7 @@ export class Auditors {
   readonly #takenOnce = new TakenOnce();
   readonly #rings = new Map<string, Ring>();
   readonly #references: References;
-  readonly #table: TableAudit = new TableAudit();
+  readonly #table = new TableAudit((open) => this.#isPassedBy(open));
   /** Ids of messages that the queue has accepted. */
   readonly #sent = new Set<string>();
   #mostPoints = 0;
@@ -158,7 +160,7 @@ export class Auditors {
       if (how !== 'create') this.fail(`I1: ${key}: entry ${entry.n} is appended to a ring that was never created`);
       if (!this.item?.rings.includes(key)) this.fail(`${key} is created, and the job item does not list it`);
       if (this.item !== undefined) for (const what of creationFaults(head, this.item)) this.fail(what);
-      this.#rings.set(key, { writers: new Map([[entry.n, entry.writer]]), head, isGone: false });
+      this.#rings.set(key, { writers: new Map([[entry.n, entry.writer]]), passed: new Set(), head, isGone: false });
     } else this.#checkAppend(key, known, entry, head, how);
     const missing = this.#references.missingOf(head, entry.bytes);
     if (missing !== undefined && head.kind !== 'seal') this.fail(`I5: ${key}: entry ${entry.n} points to ${missing}, which does not exist`);
@@ -194,6 +196,7 @@ export class Auditors {
     if (head.kind === 'barrier' && !isReopening && head.epoch > (this.item?.begun ?? 0))
       this.fail(`I4: ${key}: barrier ${head.epoch} was never begun`);
     ring.writers.set(entry.n, entry.writer);
+    if (head.kind === 'barrier') ring.passed.add(head.epoch);
     if (before.channels.some((c, i) => c.barrier > 0 && head.kind === 'data' && head.channels[i]?.barrier !== c.barrier))
       this.#counts.count('alignment given up');
     ring.head = head;
@@ -239,6 +242,14 @@ export class Auditors {
     if (item.generation > before.generation) this.#counts.count('restored');
   }
 
+  /** Barriers only rise in a ring: a subtask that is above a checkpoint without its barrier can never acknowledge it. */
+  #isPassedBy({ checkpoint, generation, owners }: OpenCheckpoint): boolean {
+    return owners.some((subtask) => {
+      const ring = this.#rings.get(`${generation}/${subtask}`);
+      return ring !== undefined && ring.head.epoch > checkpoint && !ring.passed.has(checkpoint);
+    });
+  }
+
   #checkAcknowledgement(name: string, bytes: Uint8Array): void {
     const handle = decodeHandle(bytes);
     const what = wrongHandle(handle, Number(name.split('/')[1]));
@@ -250,7 +261,9 @@ export class Auditors {
     this.#world.note(`  checkpoint ${c.checkpoint} is complete`);
     const newest = this.completions.at(-1)?.checkpoint ?? 0;
     if (c.checkpoint <= newest) this.fail(`I4: checkpoint ${c.checkpoint} is complete after ${newest}`);
-    if (!before.open.some((o) => o.checkpoint === c.checkpoint)) this.fail(`I4: checkpoint ${c.checkpoint} is complete and was not open`);
+    const open = before.open.find((o) => o.checkpoint === c.checkpoint);
+    if (open === undefined) this.fail(`I4: checkpoint ${c.checkpoint} is complete and was not open`);
+    else if (this.#isPassedBy(open)) this.fail(`I4: checkpoint ${c.checkpoint} is complete, and a subtask has passed it by`);
     if (before.restoring !== undefined) this.fail(`I4: checkpoint ${c.checkpoint} is complete while a restore is under way`);
     if (c.generation !== before.generation)
       this.fail(`I4: checkpoint ${c.checkpoint} of generation ${c.generation} is complete in ${before.generation}`);

@@ -1,9 +1,10 @@
 // What must hold of the state table at each of its changes; the rules are those of versions.ts.
 //   V1  What a retained checkpoint, or an open one, would bring back stays, and so does the newest version. Only what is newer takes its place (N3).
+//       An open one that a subtask has passed by never completes: a writer that went by an older job item need not know that it began.
 //   V2  A writer of the generation of today leaves nothing that a restore has hidden (N3).
 //   V3  What was removed does not come back with what is older than its removal: whoever could write that was still alive (N4).
 
-import type { JobItem } from '../../lib/invocation/job-item.ts';
+import type { JobItem, OpenCheckpoint } from '../../lib/invocation/job-item.ts';
 import type { ItemAddress } from '../../lib/invocation/ports.ts';
 import { addressKey } from '../../lib/invocation/request-limits.ts';
 import type { VersionTag } from '../../lib/invocation/state/contract.ts';
@@ -15,13 +16,19 @@ type Put = Extract<ServiceChange, { kind: 'state-item' }>;
 export class TableAudit {
   /** By address of an item that was removed: the newest version that it had. */
   readonly #removed = new Map<string, VersionTag>();
+  readonly #isPassedBy: (open: OpenCheckpoint) => boolean;
+
+  /** @param isPassedBy  whether a subtask that has to acknowledge the checkpoint has passed a later barrier, and not its own */
+  constructor(isPassedBy: (open: OpenCheckpoint) => boolean) {
+    this.#isPassedBy = isPassedBy;
+  }
 
   /** @returns what is wrong with a put */
   *put({ item: put, was }: Put, job: JobItem): Generator<string> {
     const now = decodeItem(put.bytes);
     const before = was === undefined ? [] : decodeItem(was.bytes);
     const where = tell(put.address);
-    for (const point of pointsOf(job)) {
+    for (const point of this.#pointsOf(job)) {
       const lost = lostAt(point, before, now, job);
       if (lost !== undefined && !isEmptied(before, now))
         yield `V1: ${where} has lost ${lost} of ${point === Number.POSITIVE_INFINITY ? 'today' : `checkpoint ${point}`}`;
@@ -39,10 +46,11 @@ export class TableAudit {
     const [newest] = decodeItem(was.bytes);
     if (newest !== undefined) this.#removed.set(addressKey(was.address), newest);
   }
-}
 
-function pointsOf({ completed, open }: JobItem): readonly number[] {
-  return [Number.POSITIVE_INFINITY, ...completed.map((c) => c.checkpoint), ...open.map((o) => o.checkpoint)];
+  #pointsOf({ completed, open }: JobItem): readonly number[] {
+    const ahead = open.filter((o) => !this.#isPassedBy(o));
+    return [Number.POSITIVE_INFINITY, ...[...completed, ...ahead].map(({ checkpoint }) => checkpoint)];
+  }
 }
 
 function lostAt(point: number, before: readonly Version[], now: readonly Version[], job: JobItem): string | undefined {

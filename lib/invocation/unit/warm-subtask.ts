@@ -50,7 +50,8 @@ export function headOf(warm: WarmSubtask): EntryHead {
 
 /**
  * Restore points come from the job item as well as from the barriers passed: what replaced another subtask never saw the barriers that its
- * parents passed, and the item may not name a checkpoint yet whose barrier has come.
+ * parents passed, and the item may not name a checkpoint yet whose barrier has come. One below the epoch that neither names is over, or was passed
+ * by in favour of a higher one: no restore goes there.
  */
 export function versionView(warm: WarmSubtask): VersionView {
   const { item } = warm;
