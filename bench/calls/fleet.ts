@@ -198,8 +198,8 @@ export class Fleet {
       this.onEvent?.('messages');
       for (const [group, own] of Map.groupBy(deliveries, (d) => d.group)) {
         await this.#insist({ kind: 'messages', subtask: group, messages: own.map(({ bytes }) => bytes), isAgain: false });
-        await exchange.settle(own.map(({ receipt }) => receipt));
       }
+      await exchange.settle(deliveries.map(({ receipt }) => receipt));
     }
   }
 
@@ -240,6 +240,10 @@ export class Fleet {
   /** The next invocations find environments that know nothing. */
   forget(): void {
     this.#environments.clear();
+  }
+
+  get elapsedSeconds(): number {
+    return (this.#nowMs - startMs) / 1_000;
   }
 
   pass(seconds: number): void {

@@ -9,7 +9,7 @@ import { addressKey } from '../../lib/invocation/request-limits.ts';
 import { readRing } from '../../lib/invocation/ring.ts';
 import { decodeItem } from '../../lib/invocation/versions.ts';
 import { type Call, Fleet, type FleetOptions, type Placement } from './fleet.ts';
-import { type Counts, Meter, minus, plus, requestsOf } from './meter.ts';
+import { type Counts, Meter, minus, plus, requestsOf, type Tally } from './meter.ts';
 import { type Workload, zipfWorkload } from './workload.ts';
 
 /** What an object costs, in write units: the price of a put is that of eight. */
@@ -32,6 +32,12 @@ export interface Steady {
   readonly records: number;
   readonly units: Counts;
   readonly coordinator: Counts;
+  /** What the poller of the exchange asked for. */
+  readonly polls: Counts;
+  /** Of what is not materialised yet, as far as its round of the ring has come. */
+  readonly left: Pick<Tally, 'writeUnits' | 'readUnits'>;
+  /** Of the clock of the job. */
+  readonly seconds: number;
   readonly entries: Spread;
   readonly objects: Spread;
   readonly versionsPerItem: { readonly mean: number; readonly max: number };
@@ -49,21 +55,27 @@ export function spreadOf(numbers: readonly number[]): Spread {
   return { count: sorted.length, median: at(0.5), p99: at(0.99) };
 }
 
-export type SteadyOptions = Pick<FleetOptions, 'stages' | 'batch' | 'placement' | 'stores'> & {
+export type SteadyOptions = Pick<FleetOptions, 'stages' | 'batch' | 'placement' | 'stores' | 'writesRows' | 'messagesPerEvent'> & {
   readonly records: number;
   readonly ringSlots?: number;
   readonly keys?: number;
   readonly secondsPerCheckpoint?: number;
+  /** Told of the job before it runs. @returns what is told of every call */
+  readonly watch?: (fleet: Fleet) => (call: Call) => void;
 };
 
 export async function measureSteady(o: SteadyOptions): Promise<Steady> {
   const { stages, batch, placement, records, ringSlots = 1_024, keys = 10_000, secondsPerCheckpoint = 60 } = o;
   const workload = zipfWorkload({ records, keys, shards: 4, valueBytes: 100 });
-  const fleet = new Fleet({ workload, stages, batch, placement, environments: 8, ringSlots, secondsPerCheckpoint, stores: o.stores });
+  const fleet = new Fleet({ ...o, workload, stages, batch, placement, environments: 8, ringSlots, secondsPerCheckpoint });
   await fleet.create();
   const created = fleet.coordinatorMeter.counts;
   const warm = new WarmUnits(batch, placement);
-  fleet.onCall = (call) => warm.note(call);
+  const watched = o.watch?.(fleet);
+  fleet.onCall = (call) => {
+    warm.note(call);
+    watched?.(call);
+  };
   await fleet.run();
   fleet.onCall = undefined;
   const units = fleet.unitMeter.counts;
@@ -77,7 +89,8 @@ export async function measureSteady(o: SteadyOptions): Promise<Steady> {
     records: workload.shards.reduce((sum, { count }) => sum + count, 0),
     versionsPerItem: versionsPerItem(fleet),
     tableItems: fleet.stores.items().length,
-    unitsPerRecord: unitsPerRecord(plus(units, coordinator), left, records),
+    unitsPerRecord: unitsPerRecord(plus(units, coordinator), left.writeUnits, records),
+    ...{ polls: fleet.pollMeter.counts, left, seconds: fleet.elapsedSeconds },
   };
 }
 
@@ -126,20 +139,22 @@ class WarmUnits {
   }
 }
 
-/** Moves to the table what is not there yet, to be looked at. @returns write units of it, each as far as its round of the ring has come */
-async function materialiseRest(fleet: Fleet): Promise<number> {
+/** Moves to the table what is not there yet, to be looked at. @returns units of it, each as far as its round of the ring has come */
+async function materialiseRest(fleet: Fleet): Promise<Steady['left']> {
   const { owners, ringSlots, generation } = await fleet.item();
   const eager = fleet.environment({ flushBelowSlots: ringSlots, flushKeepSlots: 0 });
-  let units = 0;
+  const left = { writeUnits: 0, readUnits: 0 };
   for (const { subtask } of owners) {
     const view = await readRing(fleet.stores.ports(new Meter()).changelog, { generation, subtask }, ringSlots);
     if (view === undefined || view === 'closed') throw new Error(`subtask ${subtask} has no ring`);
     const before = fleet.unitMeter.counts;
     await fleet.invoke({ kind: 'tick', subtask }, eager);
-    const written = minus(fleet.unitMeter.counts, before)['table write'].writeUnits;
-    units += written * Math.min(1, view.above.length / (ringSlots - flushBelowSlots));
+    const counts = minus(fleet.unitMeter.counts, before);
+    const share = Math.min(1, view.above.length / (ringSlots - flushBelowSlots));
+    left.writeUnits += counts['table write'].writeUnits * share;
+    left.readUnits += counts['table read'].readUnits * share;
   }
-  return units;
+  return left;
 }
 
 /** What the table holds of each key has to be what its last record said. */
@@ -163,7 +178,7 @@ function checkState(fleet: Fleet, workload: Workload): void {
 }
 
 function unitsPerRecord(counts: Counts, rest: number, records: number): Steady['unitsPerRecord'] {
-  const { append, 'table write': table, 'object put': objects, ...others } = counts;
+  const { append, 'table write': table, 'object put': objects, 'row write': _, ...others } = counts;
   const other = Object.values(others).reduce((sum, tally) => sum + tally.writeUnits, 0);
   return {
     entries: append.writeUnits / records,

@@ -2,7 +2,10 @@
 //   U1  The first pulse makes the job. One that finds another plan than its own changes nothing.
 //   U2  Mappings are switched with the job: a job that stands still takes no input, and what was done last is written down after it was done, so that
 //       a pulse that died in between is made up for.
-//   U3  An execution goes on until the next one has begun: which one is newer is told by when it was started, not by who writes last.
+//   U3  An execution goes on until the next one has begun: which one is newer is told by when it was started, not by who writes last. One that has
+//       just begun has no successor yet, and one that is not to go on need not know of any.
+//   U4  A job that has nothing to do costs its schedule: only those are ticked whom time gives something to do, and nobody looks for what running
+//       subtasks have left behind when none of them has run. Now and then all of it is done regardless.
 
 import { InvokeCommand, LambdaClient, UpdateEventSourceMappingCommand } from '@aws-sdk/client-lambda';
 import { clientSettings } from '../adapters/aws/clients.ts';
@@ -29,6 +32,7 @@ import { answerOfControl, type ControlAnswer, controlEvent } from './control-cal
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
 import { checkpointAge, pulseMetricsLine } from './pulse-metrics.ts';
+import { decideUpkeep, stagesThatFollowTime } from './upkeep.ts';
 
 export interface PulseCall {
   /** ARN and start of the execution that calls; absent: somebody called by hand. */
@@ -46,12 +50,17 @@ export interface PulseAnswer {
   readonly generation: number;
 }
 
-/** What a sandbox remembers from pulse to pulse: a cache, and when it ticked. */
+/** What a sandbox remembers from pulse to pulse: a cache, and when it did what. */
 export interface PulseState {
   readonly memory: PulseMemory;
   readonly lambda: LambdaClient;
+  /** As the last pulse left it; `undefined`: there is none, as far as is known. */
+  item: JobItem | undefined;
   tickedMs: number;
-  sweptMs: number;
+  tickedAllMs: number;
+  swept: { readonly atMs: number; readonly begun: number };
+  /** When the mappings were last seen to be as the job wants them, and how that is. */
+  mappings: { readonly atMs: number; readonly areOn: boolean } | undefined;
   /** Parked records, when they were last counted; `undefined`: not yet. */
   letters: number | undefined;
   /** Asked once (at-home.ts). */
@@ -67,16 +76,21 @@ export function newPulseState(): PulseState {
   return {
     memory: { heads: new Map() },
     lambda,
+    item: undefined,
     tickedMs: Number.NEGATIVE_INFINITY,
-    sweptMs: Number.NEGATIVE_INFINITY,
+    tickedAllMs: Number.NEGATIVE_INFINITY,
+    swept: { atMs: Number.NEGATIVE_INFINITY, begun: 0 },
+    mappings: undefined,
     letters: undefined,
     isAtHome: false,
     owedSinceMs: undefined,
   };
 }
 
-const tickEveryMs = 1_000;
-const sweepEveryMs = 3_600_000;
+/** Between two looks at how the mappings are, while the job wants the same. */
+const lookEveryMs = 300_000;
+/** An execution that began less than this ago is the newest. */
+const newestForMs = 1_000;
 
 export async function handlePulse(
   deployed: Deployed,
@@ -85,30 +99,35 @@ export async function handlePulse(
   clock: Clock = systemClock,
 ): Promise<PulseAnswer> {
   try {
-    await makeOrCheck(deployed, state, clock);
+    if (state.item === undefined || !state.isAtHome) await makeOrCheck(deployed, state, clock);
     const now = clock.now();
-    const isTickDue = now - state.tickedMs >= tickEveryMs || now < state.tickedMs;
-    const isSweepDue = now - state.sweptMs >= sweepEveryMs || now < state.sweptMs;
+    const upkeep = decideUpkeep({ ...state, nowMs: now, hasCheckpoints: deployed.plan.settings.checkpoints !== undefined });
+    const timed = stagesThatFollowTime(deployed.plan);
     const report = await pulse({
       ...{ ports: deployed.ports, plan: deployed.plan, clock, random: systemRandom, memory: state.memory },
       control: controlOf(deployed, state.lambda),
       settler: settlerOf(deployed),
       sourceContext: deployed.sourceContext,
-      ticks: (_: Owner) => isTickDue,
-      sweeps: isSweepDue,
+      ticks: ({ stage }: Owner) => upkeep.ticks === 'all' || (upkeep.ticks === 'timed' && timed.has(stage)),
+      sweeps: upkeep.sweeps,
       onEvent: tellEvent,
     });
-    if (isTickDue) state.tickedMs = now;
-    if (isSweepDue) {
-      state.sweptMs = now;
+    state.item = report.item;
+    if (upkeep.ticks !== 'none') state.tickedMs = now;
+    if (upkeep.ticks === 'all') state.tickedAllMs = now;
+    if (upkeep.sweeps) {
+      state.swept = { atMs: now, begun: report.item?.begun ?? 0 };
       state.letters = await countLetters(deployed, report.item);
     }
-    if (report.item !== undefined) await switchMappings(deployed, state.lambda, report.item);
+    if (report.item !== undefined) await keepMappings(deployed, state, report.item, now);
     tellMetrics(state, report.item, { clock, hasFailed: false });
-    const isSucceeded = await succeeded(deployed.ports.items, call);
-    const elapsedMs = call.startedAt === undefined ? 0 : clock.now() - Date.parse(call.startedAt);
     const { intervalMs } = deployed.plan.settings.checkpoints ?? {};
-    const { next, waitSeconds } = decideNext({ report, isSucceeded, intervalMs, elapsedMs });
+    const elapsedMs = call.startedAt === undefined ? 0 : clock.now() - Date.parse(call.startedAt);
+    const facts = { report, intervalMs, elapsedMs };
+    const wants = decideNext({ ...facts, isSucceeded: call.execution === undefined || call.startedAt === undefined });
+    const isLooking = wants.next === 'again' && elapsedMs >= newestForMs;
+    const isSucceeded = isLooking && (await succeeded(deployed.ports.items, call));
+    const { next, waitSeconds } = isSucceeded ? decideNext({ ...facts, isSucceeded }) : wants;
     const { item, isBusy } = report;
     return { next, waitSeconds, isBusy, status: item?.status ?? 'unknown', generation: item?.generation ?? 0 };
   } catch (error) {
@@ -197,6 +216,14 @@ function controlOf({ settings }: Deployed, lambda: LambdaClient): Control {
   };
 }
 
+async function keepMappings(deployed: Deployed, state: PulseState, item: JobItem, nowMs: number): Promise<void> {
+  const areOn = takesInput(item);
+  const { mappings: seen } = state;
+  if (seen?.areOn === areOn && nowMs - seen.atMs < lookEveryMs && nowMs >= seen.atMs) return;
+  await switchMappings(deployed, state.lambda, item);
+  state.mappings = { atMs: nowMs, areOn };
+}
+
 const mappingsItem = 'runner/mappings';
 
 /** Pure. */
@@ -239,7 +266,7 @@ interface NotedExecution {
   readonly startedAt: string;
 }
 
-/** Whether a later execution than the caller's has begun. */
+/** Whether a later execution than the caller's has begun. When none has, earlier ones are told of the caller's. */
 async function succeeded(items: JobItems, { execution, startedAt }: PulseCall): Promise<boolean> {
   if (execution === undefined || startedAt === undefined) return true;
   const stored = await items.get(executionItem);
