@@ -31,6 +31,9 @@ export interface Place {
 
 export const inMemory: Place = { table: 'job', bucket: 'job', queues: { 1: 'https://queue/1.fifo' }, rows: 'rows' };
 
+/** An emulator on a busy machine takes its time, and a time-out would be a request that nobody expects. */
+const requestMs = 60_000;
+
 /** @param onCloud  told of what answers, to ask it later */
 export function awsStores(place: Place, onCloud: (cloud: Cloud) => void = () => undefined): OpenStores {
   return (world) => {
@@ -44,7 +47,7 @@ export function awsStores(place: Place, onCloud: (cloud: Cloud) => void = () => 
 function openStores(place: Place, world: World, cloud: Cloud): Stores {
   const { table, bucket, queues, endpoint } = place;
   const clientsOf = (meter: Meter): AwsClients => {
-    const clients = createClients({ endpoint });
+    const clients = createClients({ endpoint, requestMs });
     cloud.count(clients, meter);
     return clients;
   };

@@ -21,21 +21,29 @@ const queueKinds: readonly Kind[] = ['send', 'receive', 'settle', 'release'];
 
 /** Pure: how long somebody waits who makes these requests one after the other, and what the SDK takes. */
 export function durationMs(counts: Counts): number {
-  const [all, bucket, queue] = [requestsOf(counts), requestsOf(counts, bucketKinds), requestsOf(counts, queueKinds)];
+  const [every, bucket, queue] = [requestsOf(counts), requestsOf(counts, bucketKinds), requestsOf(counts, queueKinds)];
+  const all = every - counts['row write'].requests;
+  return (all - bucket - queue) * latencyMs.table + bucket * latencyMs.bucket + queue * latencyMs.queue + all * cpuMs.request;
+}
+
+/** Pure: the same for the rows of a sink, which are apart. */
+export function rowsMs(counts: Counts): number {
   const rows = counts['row write'].requests;
-  const inTurn = all - bucket - queue - rows + Math.ceil(rows / rowsAtOnce);
-  return inTurn * latencyMs.table + bucket * latencyMs.bucket + queue * latencyMs.queue + all * cpuMs.request;
+  return Math.ceil(rows / rowsAtOnce) * latencyMs.table + rows * cpuMs.request;
 }
 
 export interface FunctionUse {
   readonly calls: Readonly<Record<EventKind, number>>;
   readonly gbSeconds: number;
+  /** What the rows of a sink take of functions, which is in no other number. */
+  readonly rowsGbSeconds?: number;
 }
 
 /** Watches a fleet. */
 export class Functions {
   readonly #calls: Record<EventKind, number> = { records: 0, messages: 0, control: 0, pulse: 0 };
   #gbMs = 0;
+  #rowsGbMs = 0;
   #open: EventKind | undefined;
   #longestMs = 0;
   #recordsMs = 0;
@@ -50,13 +58,14 @@ export class Functions {
 
   note({ invocation, counts }: Call): void {
     this.#longestMs = Math.max(this.#longestMs, durationMs(counts));
+    this.#rowsGbMs += rowsMs(counts) * memoryGb.stage;
     if (invocation.kind === 'records') this.#recordsMs += invocation.records.length * cpuMs.record;
   }
 
   get use(): FunctionUse {
     this.#end();
     this.#endPulse();
-    return { calls: { ...this.#calls }, gbSeconds: this.#gbMs / 1_000 };
+    return { calls: { ...this.#calls }, gbSeconds: this.#gbMs / 1_000, rowsGbSeconds: this.#rowsGbMs / 1_000 };
   }
 
   #begin(kind: EventKind): void {

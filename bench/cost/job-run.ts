@@ -55,7 +55,8 @@ export async function runJob(o: JobOptions): Promise<JobRun> {
     executionSeconds: 2,
   };
   const { requests, writeUnits } = counts['row write'];
-  const rowsBill = billOf({ ...usageOf(counts, ['row write']), functions: noFunctions, executions: 0, executionSeconds: 0 });
+  const rowsUse = { ...noFunctions, gbSeconds: usage.functions.rowsGbSeconds ?? 0 };
+  const rowsBill = billOf({ ...usageOf(counts, ['row write']), functions: rowsUse, executions: 0, executionSeconds: 0 });
   return { name: nameOf(o), options: o, steady, usage, arrivals, bill: billOf(usage), rows: { requests, writeUnits, usd: rowsBill.usd } };
 }
 
