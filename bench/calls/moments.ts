@@ -3,8 +3,9 @@
 import { encodeKey } from '../../lib/core/key-codec.ts';
 import { addressOfItem, itemAddressOf } from '../../lib/invocation/address.ts';
 import { startRestore } from '../../lib/invocation/coordinator/restore.ts';
+import { addressKey } from '../../lib/invocation/request-limits.ts';
 import { type Call, Fleet, type SubtaskCost } from './fleet.ts';
-import { type Counts, Meter, minus, noCounts, plus, requestsOf } from './meter.ts';
+import { type Counts, minus, noCounts, plus, requestsOf } from './meter.ts';
 import type { OpenStores } from './stores.ts';
 import { type CallRecord, keyName, roundRobinWorkload, zipfWorkload } from './workload.ts';
 
@@ -60,8 +61,6 @@ export interface MomentOptions {
 /** Records of the events that bring the keys, and of those that come while it is measured. */
 const loadedBatch = 1_000;
 const measuredBatch = 100;
-/** What one request takes. */
-const putsPerBatch = 25;
 
 /** A job whose keys all lie in the table, some of them changed since. */
 async function loaded(o: MomentOptions): Promise<Fleet> {
@@ -84,16 +83,10 @@ async function fillTable(fleet: Fleet, keys: number): Promise<void> {
   const [like] = fleet.stores.items();
   if (like === undefined) throw new Error('the table is empty');
   const { operator, state, sub } = addressOfItem(like.address);
-  const { table } = fleet.stores.ports(new Meter());
-  for (let from = 0; from < keys; from += putsPerBatch) {
-    const ranks = Array.from({ length: Math.min(putsPerBatch, keys - from) }, (_, i) => from + i);
-    await table.putMany(
-      ranks.map((rank) => ({
-        address: itemAddressOf({ operator, state, key: encodeKey(keyName(rank)), sub }),
-        ...{ expects: 'absent', tags: like.tags, bytes: like.bytes, expiresAtMs: undefined },
-      })),
-    );
-  }
+  const isThere = new Set(fleet.stores.items().map(({ address }) => addressKey(address)));
+  const addresses = Array.from({ length: keys }, (_, rank) => itemAddressOf({ operator, state, key: encodeKey(keyName(rank)), sub }));
+  const missing = addresses.filter((address) => !isThere.has(addressKey(address)));
+  await fleet.stores.fill(missing.map((address) => ({ address, tags: like.tags, bytes: like.bytes })));
   const { length } = fleet.stores.items();
   if (length !== keys) throw new Error(`the table has ${length} items, and there are ${keys} keys`);
 }

@@ -4,7 +4,7 @@ import type { Targets } from '../../lib/api/targets.ts';
 import type { Clock, Random } from '../../lib/core/ports.ts';
 import type { Plan } from '../../lib/graph/plan.ts';
 import type { Control } from '../../lib/invocation/control.ts';
-import type { InvocationPorts, StateItem } from '../../lib/invocation/ports.ts';
+import { type InvocationPorts, putManyMax, type StateItem } from '../../lib/invocation/ports.ts';
 import { FakeService, fakePorts } from '../../lib/testing/invocation/index.ts';
 import { type Meter, meteredPorts, SizeBook } from './meter.ts';
 
@@ -13,6 +13,8 @@ export interface Stores {
   ports(meter: Meter): InvocationPorts;
   /** The same, and what the sinks of a unit write to. */
   forUnits(meter: Meter): { readonly ports: InvocationPorts; readonly targets?: Targets | undefined };
+  /** Puts items into the state table that nobody has put there, uncounted. */
+  fill(items: readonly StateItem[]): Promise<void>;
   /** Every item of the state table. */
   items(): readonly StateItem[];
   /** Told of every put of the job item before it is counted: which change was under way, and which is. */
@@ -36,6 +38,10 @@ export const fakeStores: OpenStores = ({ clock }) => {
   return {
     ports,
     forUnits: (meter) => ({ ports: ports(meter) }),
+    fill: async (items) => {
+      for (let from = 0; from < items.length; from += putManyMax)
+        service.table.putMany(items.slice(from, from + putManyMax).map((item) => ({ ...item, expects: 'absent' })));
+    },
     items: () => service.table.items(),
     onJobItem: (listener) => {
       service.observers.push((change) => {

@@ -4,7 +4,7 @@
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { openAwsPorts } from '../../lib/adapters/aws/aws-ports.ts';
 import { type AwsClients, clientSettings, createClients } from '../../lib/adapters/aws/clients.ts';
-import { addressOfKey } from '../../lib/adapters/aws/layout.ts';
+import { addressOfKey, keyOfState } from '../../lib/adapters/aws/layout.ts';
 import { openTargets } from '../../lib/adapters/aws/targets/open-targets.ts';
 import { type ControlEvent, controlAnswer, invocationOf } from '../../lib/aws/control-call.ts';
 import type { Deployed } from '../../lib/aws/deployed.ts';
@@ -58,6 +58,9 @@ function openStores(place: Place, world: World, cloud: Cloud): Stores {
     forUnits: (meter) => {
       const clients = clientsOf(meter);
       return { ports: portsOf(clients), targets: targetsOf(clients) };
+    },
+    fill: async (items) => {
+      for (const { address, tags, bytes } of items) cloud.tables.put(table, { ...keyOfState(address), t: { S: tags }, b: { B: bytes } });
     },
     items: () => stateItemsOf(cloud, table),
     onJobItem: (listener) => cloud.onJobItem(listener),

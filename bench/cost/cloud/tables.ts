@@ -71,6 +71,11 @@ export class Tables {
     return this.#of(name).items();
   }
 
+  /** Without a request. */
+  put(name: string, item: Item): void {
+    this.#of(name).put(item);
+  }
+
   execute(command: string, input: object): Executed {
     switch (command) {
       case 'PutItem':
