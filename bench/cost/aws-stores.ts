@@ -32,7 +32,7 @@ export interface Place {
 export const inMemory: Place = { table: 'job', bucket: 'job', queues: { 1: 'https://queue/1.fifo' }, rows: 'rows' };
 
 /** An emulator on a busy machine takes its time, and a time-out would be a request that nobody expects. */
-const requestMs = 60_000;
+export const requestMs = 60_000;
 
 /** @param onCloud  told of what answers, to ask it later */
 export function awsStores(place: Place, onCloud: (cloud: Cloud) => void = () => undefined): OpenStores {

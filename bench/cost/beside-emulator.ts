@@ -7,7 +7,7 @@ import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { createClients } from '../../lib/adapters/aws/clients.ts';
 import { type Counts, type Kind, kinds, plus, requestsOf } from '../calls/meter.ts';
 import { measureSteady, type SteadyOptions } from '../calls/steady.ts';
-import { awsStores, inMemory, type Place } from './aws-stores.ts';
+import { awsStores, inMemory, type Place, requestMs } from './aws-stores.ts';
 import type { Cloud } from './counting.ts';
 
 export interface Beside {
@@ -55,7 +55,7 @@ function unequalCounts(a: Counts, b: Counts, of: readonly Kind[]): readonly stri
 }
 
 async function createPlace(endpoint: string, name: string): Promise<Place> {
-  const { dynamodb, s3, sqs } = createClients({ endpoint });
+  const { dynamodb, s3, sqs } = createClients({ endpoint, requestMs });
   await dynamodb.send(tableOf(`${name}-job`, ['p', 's']));
   await dynamodb.send(tableOf(`${name}-rows`, ['key']));
   await s3.send(new CreateBucketCommand({ Bucket: name }));
