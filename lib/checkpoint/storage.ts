@@ -11,26 +11,23 @@
 
 import { dirname, join } from 'node:path';
 import type { CheckpointMode } from '../api/options.ts';
-import { equalBytes } from '../core/bytes.ts';
-import { isSluiceError } from '../core/errors.ts';
 import type { FileSystem } from '../core/ports.ts';
-import { type Announcement, announcementsAbove, removeAnnouncements, writeAnnouncement } from './announcements.ts';
+import { type Announcement, removeAnnouncements, writeAnnouncement } from './announcements.ts';
 import {
   type BackendKind,
   type CheckpointMetadata,
   type CheckpointTrigger,
-  type KeyedTableHandle,
-  type OperatorHandle,
   type OperatorParallelism,
   type SubtaskHandle,
   stateBytesOf,
 } from './handles.ts';
 import type { KeyedStore } from './keyed-store.ts';
-import { announcedName, checkpointOfName, checkpointPath, metadataName, stateFileName, undoneName } from './layout.ts';
+import { announcedName, checkpointOfName, checkpointPath, metadataName, undoneName } from './layout.ts';
 import { readLine, removeLine, writeLine } from './line.ts';
-import { decodeMetadata, encodeMetadata } from './metadata.ts';
+import { encodeMetadata } from './metadata.ts';
 import { readNumbers, writeNumbers } from './numbers.ts';
 import { ownerLost } from './owner-lost.ts';
+import { abandonedAbove, promisedIn } from './promises.ts';
 import {
   type CheckpointRef,
   type CheckpointSummary,
@@ -42,11 +39,12 @@ import {
   loadCheckpoint,
   loadLatest,
 } from './reading.ts';
-import { type RestoreTarget, type SinkTransaction, transactionsOf } from './redistribute.ts';
+import type { RestoreTarget, SinkTransaction } from './redistribute.ts';
 import { readSubtask } from './restore.ts';
-import { readSealed, writeSealed } from './sealed.ts';
-import type { OperatorSnapshot, SubtaskRestore, SubtaskSnapshot } from './snapshot.ts';
-import { givenUp, writeState } from './state-file.ts';
+import { writeSealed } from './sealed.ts';
+import type { SubtaskRestore, SubtaskSnapshot } from './snapshot.ts';
+import { givenUp } from './state-file.ts';
+import { storeSubtask } from './store-subtask.ts';
 
 export interface StorageOptions {
   readonly files: FileSystem;
@@ -135,45 +133,22 @@ export class CheckpointStorage {
    * @throws SluiceError `STATE_TOO_LARGE`; `CHECKPOINT_GIVEN_UP` when the checkpoint is over
    */
   storeSubtask(checkpoint: number, snapshot: SubtaskSnapshot): Promise<SubtaskHandle> {
-    return this.#writing(checkpoint, async (open) => {
-      const { backend, job } = this.#options;
-      const inlineLimit =
-        backend.kind === 'memory'
-          ? { bytesMax: backend.stateBytesMax ?? Number.MAX_SAFE_INTEGER, place: { job, subtask: snapshot.subtask } }
-          : undefined;
-      const operators = [];
-      for (const [index, operator] of snapshot.operators.entries()) {
-        const { rest, table } = await this.#storeKeyed(checkpoint, snapshot.subtask, operator);
-        operators.push(
-          withTable(
-            await writeState(rest, {
-              files: this.#files,
-              directory: checkpointPath(this.path, checkpoint),
-              name: stateFileName(snapshot.stage, snapshot.subtask, index),
-              inlineLimit,
-              isGivenUp: () => open.isGivenUp,
-            }),
-            table,
-          ),
-        );
-      }
-      const bytes = operators.reduce((sum, o) => sum + sizeOf(o), 0);
-      return { stage: snapshot.stage, subtask: snapshot.subtask, operators, bytes };
-    });
+    return this.#writing(checkpoint, async (open) =>
+      storeSubtask(snapshot, {
+        ...this.#options,
+        checkpoint,
+        directory: checkpointPath(this.path, checkpoint),
+        points: await this.#restorePoints(checkpoint),
+        isGivenUp: () => open.isGivenUp,
+      }),
+    );
   }
 
-  /** Keyed state that goes to a table leaves the rest to the files. */
-  async #storeKeyed(
-    checkpoint: number,
-    subtask: number,
-    operator: OperatorSnapshot,
-  ): Promise<{ readonly rest: OperatorSnapshot; readonly table: KeyedTableHandle | undefined }> {
-    const { keyedStore } = this.#options;
-    const { keyed, uid } = operator;
-    if (keyedStore === undefined || keyed === undefined) return { rest: operator, table: undefined };
-    const points = [...(await this.completed()), ...this.#open.keys()].filter((n) => n !== checkpoint);
-    const table = await keyedStore.store({ uid, subtask, checkpoint, keyed, points: [...new Set([...points, ...this.#restored])] });
-    return { rest: { ...operator, keyed: { states: keyed.states, groups: [] } }, table };
+  /** Checkpoints besides this one whose state in a table has to stay: complete ones, those under way, and what was restored. */
+  async #restorePoints(checkpoint: number): Promise<readonly number[]> {
+    if (this.#options.keyedStore === undefined) return [];
+    const others = [...(await this.completed()), ...this.#open.keys()].filter((n) => n !== checkpoint);
+    return [...new Set([...others, ...this.#restored])];
   }
 
   /** Notes, durably, the transactions that a sink is about to prepare (S4). None: nothing is written. */
@@ -290,7 +265,7 @@ export class CheckpointStorage {
   async promisesOfOldLine(isNextNew = false): Promise<readonly SinkTransaction[]> {
     const above = isNextNew ? this.#highest : (await readLine(this.#files, this.path)).above;
     const last = (await this.completed()).find((n) => n <= above);
-    return last === undefined ? [] : this.#transactionsIn(join(checkpointPath(this.path, last), metadataName));
+    return last === undefined ? [] : promisedIn(this.#files, join(checkpointPath(this.path, last), metadataName));
   }
 
   /**
@@ -314,32 +289,11 @@ export class CheckpointStorage {
   async abandonedTransactions(restored: LoadedCheckpoint | undefined): Promise<readonly SinkTransaction[]> {
     // The number of a checkpoint from elsewhere says nothing about ours: all of them were taken back.
     const above = restored !== undefined && this.#isOwn(restored) ? restored.metadata.checkpoint : 0;
-    const found: SinkTransaction[] = [...(await announcementsAbove(this.#files, this.path, above))];
-    const promised: SinkTransaction[] = [];
-    for (const entry of await this.#files.list(this.path)) {
-      const checkpoint = checkpointOfName(entry.name);
-      if (checkpoint === undefined || checkpoint <= above) continue;
-      for (const name of [undoneName, metadataName]) {
-        const target = restored === undefined && name === metadataName ? promised : found;
-        target.push(...(await this.#transactionsIn(join(this.path, entry.name, name))));
-      }
-    }
-    if (restored !== undefined) promised.push(...transactionsOf(restored.metadata));
-    return unique(found).filter((f) => !promised.some((p) => isSame(f, p)));
+    return abandonedAbove(this.#files, this.path, { above, restored: restored?.metadata });
   }
 
   #isOwn({ directory, metadata }: LoadedCheckpoint): boolean {
     return directory === checkpointPath(this.path, metadata.checkpoint);
-  }
-
-  async #transactionsIn(path: string): Promise<readonly SinkTransaction[]> {
-    if ((await this.#files.stat(path)) === undefined) return [];
-    try {
-      return transactionsOf(decodeMetadata(await readSealed(this.#files, path), path));
-    } catch (e) {
-      if (isSluiceError(e) && e.code === 'CHECKPOINT_DAMAGED') return []; // nothing to be learnt from it, and whoever loads says so
-      throw e;
-    }
   }
 
   /** A write for an open checkpoint, known to `discard`. */
@@ -388,24 +342,4 @@ export class CheckpointStorage {
       if (entry.name.endsWith('~')) await this.#files.removeFile(join(this.path, announcedName, entry.name));
     }
   }
-}
-
-function withTable(handle: OperatorHandle, table: KeyedTableHandle | undefined): OperatorHandle {
-  return table === undefined || handle.keyed === undefined ? handle : { ...handle, keyed: { ...handle.keyed, table } };
-}
-
-/** State bytes of one operator: what its place holds, and what travels beside it. */
-function sizeOf({ place, sink, accumulators }: OperatorHandle): number {
-  const stored = place.kind === 'file' ? place.length : place.kind === 'inline' ? place.bytes.length : 0;
-  const promised = sink === undefined ? 0 : sink.transactions.reduce((sum, t) => sum + t.length, sink.state.length);
-  return stored + promised + accumulators.reduce((sum, a) => sum + a.value.length, 0);
-}
-
-function isSame(a: SinkTransaction, b: SinkTransaction): boolean {
-  return a.uid === b.uid && equalBytes(a.transaction, b.transaction);
-}
-
-/** Each transaction once, where it was first named. */
-function unique(transactions: readonly SinkTransaction[]): readonly SinkTransaction[] {
-  return transactions.filter((t, i) => transactions.findIndex((other) => isSame(t, other)) === i);
 }
