@@ -31,6 +31,20 @@ export const reasons: Reasons = {
     },
     why: 'A whole restore, its mark and its raised generation, has to lie between the question where a split ends and the write behind its answer.',
   },
+  'E patience': {
+    caughtBy: {
+      file: 'test/unit/invocation/coordinator/checkpoints.test.ts',
+      title: 'time-outs double with each abort in a row',
+    },
+    why: 'A job has to need longer for each of its checkpoints than they are given, and not twice as long; one that is only unlucky completes the next.',
+  },
+  'owners: delivered': {
+    caughtBy: {
+      file: 'test/unit/invocation/coordinator/move.test.ts',
+      title: 'has the parent say that its newest entry is delivered before it is sealed',
+    },
+    why: 'The last unit of a parent has to die between its append and its delivery, and the whole change of owners to come before any call of the parent that would deliver it.',
+  },
   'owners: joint': {
     caughtBy: {
       file: 'test/unit/invocation/intake.test.ts',
