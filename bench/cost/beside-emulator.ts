@@ -7,7 +7,7 @@ import { CreateQueueCommand } from '@aws-sdk/client-sqs';
 import { createClients } from '../../lib/adapters/aws/clients.ts';
 import { type Counts, type Kind, kinds, plus, requestsOf } from '../calls/meter.ts';
 import { measureSteady, type SteadyOptions } from '../calls/steady.ts';
-import { awsStores, inMemory, type Place, requestMs } from './aws-stores.ts';
+import { awsStores, type Place, requestMs } from './aws-stores.ts';
 import type { Cloud } from './counting.ts';
 
 export interface Beside {
@@ -35,7 +35,8 @@ export async function besideEmulator(endpoint: string): Promise<Beside> {
     const place = await createPlace(endpoint, `cost-${process.pid}-${i}`);
     const clouds: Cloud[] = [];
     const counted: Counts[] = [];
-    for (const where of [inMemory, place]) {
+    // The job's record holds the table's name, so both have one.
+    for (const where of [place, { ...place, endpoint }]) {
       const stores = awsStores(where, (cloud) => clouds.push(cloud));
       const { units, coordinator } = await measureSteady({ ...size, ...run, stores });
       counted.push(plus(units, coordinator));
@@ -62,7 +63,7 @@ async function createPlace(endpoint: string, name: string): Promise<Place> {
   const { QueueUrl: queue = '' } = await sqs.send(
     new CreateQueueCommand({ QueueName: `${name}.fifo`, Attributes: { FifoQueue: 'true', VisibilityTimeout: '45' } }),
   );
-  return { table: `${name}-job`, bucket: name, queues: { 1: queue }, rows: `${name}-rows`, endpoint };
+  return { table: `${name}-job`, bucket: name, queues: { 1: queue }, rows: `${name}-rows` };
 }
 
 function tableOf(name: string, key: readonly string[]): CreateTableCommand {

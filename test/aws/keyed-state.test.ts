@@ -1,6 +1,6 @@
 // `sluice run` with its keyed state in a table: a process that is killed, and one that goes on from what the table holds, at another parallelism too.
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { CreateTableCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
@@ -155,8 +155,11 @@ describe('a job whose state lies in a table', () => {
   test('a table that does not exist is told with the command that makes it, and nothing is begun', async () => {
     const one = run(words('no-such-table', 'nothing'));
     expect(await one.ended).not.toBe(0);
-    expect(one.stderr).toContain('STORE_MISSING');
-    expect(one.stderr).toContain('aws dynamodb create-table --table-name no-such-table');
+    expect(one.lines.at(-1)).toMatchObject({
+      state: 'failed',
+      error: { code: 'STORE_MISSING', text: expect.stringContaining('aws dynamodb create-table --table-name no-such-table') },
+    });
+    expect(existsSync(join(place, 'nothing'))).toBe(false);
   });
 });
 
