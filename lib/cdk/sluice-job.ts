@@ -284,6 +284,11 @@ export class SluiceJob extends Construct {
     allow(pulse.role, [{ actions: ['dynamodb:BatchWriteItem'], resources: [this.table.tableArn] }]); // it removes rings that are over
     // It commits what sinks promised, and asks sources for their splits.
     for (const b of this.#bound) this.#allowTarget(pulse, b);
+    // The seal of a shard that gives way to others says to the stages behind it who follows, and the pulse is who seals it.
+    allowSending(
+      pulse,
+      this.#queues().map(({ queue }) => queue),
+    );
     allow(pulse.role, [{ actions: ['lambda:InvokeFunction'], resources: this.#stages.map(({ control }) => control.arn) }]);
     allow(pulse.role, [
       {

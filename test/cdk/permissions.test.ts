@@ -83,8 +83,10 @@ describe('roles', () => {
         'ClicksStageclicksControlFunction',
         'ClicksStageclicksMapping',
         'ClicksStagecountControlFunction',
+        'ClicksStagecountExchange',
         'ClicksStagecountExchangeMapping',
         'ClicksStagetotalsControlFunction',
+        'ClicksStagetotalsExchange',
         'ClicksStagetotalsExchangeMapping',
         'ClicksTable',
         'Stream',
@@ -93,6 +95,7 @@ describe('roles', () => {
     );
     expect(pulse.ClicksTable, 'it alone removes rings that are over').toEqual([...table, 'dynamodb:BatchWriteItem'].sort());
     expect(pulse.ClicksStagecountControlFunction).toEqual(['lambda:InvokeFunction']);
+    expect(pulse.ClicksStagecountExchange, 'it says for a shard that was split who follows').toEqual(['sqs:SendMessage']);
     expect(pulse.ClicksStageclicksMapping).toEqual(['lambda:GetEventSourceMapping', 'lambda:UpdateEventSourceMapping']);
   });
 
