@@ -136,5 +136,15 @@ export function checkReceive(max: number): void {
 
 /** Order of names in stores: by UTF-8 bytes, which is not the order of code units. */
 export function compareTexts(a: string, b: string): number {
-  return Buffer.compare(Buffer.from(a), Buffer.from(b));
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const [x, y] = [a.charCodeAt(i), b.charCodeAt(i)];
+    if (x !== y) return isHalf(x) === isHalf(y) ? x - y : isHalf(x) ? 1 : -1;
+  }
+  return a.length - b.length;
+}
+
+/** Of a character beyond the others, which has four bytes in UTF-8 and so comes behind them. */
+function isHalf(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdfff;
 }

@@ -102,7 +102,7 @@ export class World {
     for (;;) {
       await settled();
       if (isOver) return scenario;
-      await this.#step();
+      if (!this.#step()) await this.#moveOn();
     }
   }
 
@@ -112,7 +112,7 @@ export class World {
       await settled();
       const next = this.#next();
       if (next === undefined || next > until) return;
-      await this.#step();
+      this.#step();
     }
   }
 
@@ -154,46 +154,59 @@ export class World {
     return runnable;
   }
 
-  async #step(): Promise<void> {
+  /** @returns false when there is nothing to do */
+  #step(): boolean {
     if (++this.steps > (this.#options.stepsMax ?? 400_000)) throw this.#stuck(`it took ${this.steps - 1} steps`);
     this.disk.step = this.steps;
+    return this.#act();
+  }
+
+  #act(): boolean {
     if (this.#firstAlarmAt <= this.now) {
       this.#ring();
-      return;
+      return true;
     }
     // Time stands while a call can run.
     let runnable = this.#runnableNow();
     if (runnable.length === 0) {
-      await this.#moveTime();
+      const next = this.#next();
+      if (next === undefined) return false;
+      this.#moveTime(next);
       if (this.#firstAlarmAt <= this.now) {
         this.#ring();
-        return;
+        return true;
       }
       runnable = this.#runnableNow();
     }
     this.#advance(runnable[this.random.below(runnable.length)]!);
+    return true;
   }
 
-  async #moveTime(): Promise<void> {
-    let next = this.#next();
-    if (next === undefined) {
-      // A promise that needs the real event loop would break W1; it gets a chance so that the failure names what is wrong.
-      await new Promise((resolve) => setImmediate(resolve));
-      await settled();
-      next = this.#next();
-      if (next === undefined) throw this.#stuck('nothing can happen any more');
-    }
-    if (next > this.now) {
-      this.now = next;
-      if (this.now - worldBeginsAt > (this.#options.timeMsMax ?? 86_400_000)) throw this.#stuck('a virtual day has passed');
-    }
+  /** A promise that needs the real event loop would break W1; it gets a chance so that the failure names what is wrong. */
+  async #moveOn(): Promise<void> {
+    await new Promise((resolve) => setImmediate(resolve));
+    await settled();
+    if (!this.#act()) throw this.#stuck('nothing can happen any more');
+  }
+
+  #moveTime(next: number): void {
+    if (next <= this.now) return;
+    this.now = next;
+    if (this.now - worldBeginsAt > (this.#options.timeMsMax ?? 86_400_000)) throw this.#stuck('a virtual day has passed');
   }
 
   /** The first alarm that was set of those that are due. */
   #ring(): void {
-    const rung = this.#alarms.findIndex((a) => a.at <= this.now);
-    const [alarm] = this.#alarms.splice(rung, 1);
-    this.#firstAlarmAt = this.#alarms.reduce((first, a) => Math.min(first, a.at), Number.POSITIVE_INFINITY);
+    const alarms = this.#alarms;
+    let rung: number | undefined;
+    let first = Number.POSITIVE_INFINITY;
+    for (let i = 0; i < alarms.length; i++) {
+      const { at } = alarms[i]!;
+      if (rung === undefined && at <= this.now) rung = i;
+      else if (at < first) first = at;
+    }
+    const [alarm] = alarms.splice(rung!, 1);
+    this.#firstAlarmAt = first;
     alarm!.ring();
   }
 

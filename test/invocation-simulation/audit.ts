@@ -8,15 +8,12 @@
 
 import { equalBytes } from '../../lib/core/bytes.ts';
 import type { EntryHead } from '../../lib/invocation/entry.ts';
-import { bodyObjectOf, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
 import type { CompletedCheckpoint, JobItem, OpenCheckpoint } from '../../lib/invocation/job-item.ts';
-import { decodeHandle, decodeHandles, decodeJobItem } from '../../lib/invocation/job-item-codec.ts';
-import { decodeMessage } from '../../lib/invocation/message-codec.ts';
 import type { StoredEntry } from '../../lib/invocation/ports.ts';
-import { decodeItem } from '../../lib/invocation/versions.ts';
 import type { FakeService, ServiceChange, World } from '../../lib/testing/index.ts';
 import type { Counts } from './counts.ts';
 import { consistentCut, progressLost, wrongHandle } from './cut.ts';
+import { bodyObject, handleOf, handlesOf, headOfEntry, isStub, jobItemOf, messageOf, versionsOf } from './decoded.ts';
 import { tellMessage } from './fleet.ts';
 import { creationFaults, ownerFaults } from './owner-audit.ts';
 import type { Setting } from './random-job.ts';
@@ -101,11 +98,11 @@ export class Auditors {
         return;
       }
       case 'item':
-        if (change.name === 'job') this.#checkJob(decodeJobItem(change.content.bytes));
+        if (change.name === 'job') this.#checkJob(jobItemOf(change.content.bytes));
         else if (change.name.startsWith('ack/')) this.#checkAcknowledgement(change.name, change.content.bytes);
         return;
       case 'state-item': {
-        const versions = decodeItem(change.item.bytes).length;
+        const versions = versionsOf(change.item.bytes).length;
         if (versions > this.#mostPoints + versionsMaxBesidesPoints)
           this.fail(`an item has ${versions} versions, though at most ${this.#mostPoints} checkpoints were open or retained`);
         if (this.item !== undefined) for (const what of this.#table.put(change, this.item)) this.fail(what);
@@ -128,7 +125,7 @@ export class Auditors {
         if (change.how === 'accepted') {
           if (this.#sent.has(change.message.id)) this.#counts.count('sent again after the queue forgot');
           this.#sent.add(change.message.id);
-          if (!('elements' in decodeMessage(change.message.bytes))) this.#counts.count('message overflowed');
+          if (!('elements' in messageOf(change.message.bytes))) this.#counts.count('message overflowed');
         }
         return;
       case 'settled':
@@ -143,13 +140,13 @@ export class Auditors {
   #checkEntry(change: ServiceChange & { readonly kind: 'entry' }): void {
     const { ring, entry, was, how } = change;
     const key = `${ring.generation}/${ring.subtask}`;
-    if (isClosedStub(entry.bytes)) {
+    if (isStub(entry.bytes)) {
       if (how !== 'overwrite') this.fail(`${key}: a stub is ${how}`);
       this.#checkRingGone(key, 'closed');
       return;
     }
     if (this.#isSameAgain(change)) return;
-    const head = unpackHead(entry.bytes);
+    const head = headOfEntry(entry.bytes);
     this.#world.note(`  ${key} ${entry.n} ${head.kind} epoch ${head.epoch} by ${entry.writer}`);
     if (head.n !== entry.n || head.generation !== ring.generation || head.subtask !== ring.subtask || head.writer !== entry.writer)
       this.fail(
@@ -204,7 +201,7 @@ export class Auditors {
 
   #countEntry(entry: StoredEntry, head: EntryHead, was: StoredEntry | undefined): void {
     if (was !== undefined && was.n < entry.n) this.#counts.count('ring wrapped');
-    if (bodyObjectOf(entry.bytes) !== undefined) this.#counts.count('entry overflowed');
+    if (bodyObject(entry.bytes) !== undefined) this.#counts.count('entry overflowed');
     if (head.held.length > 0) this.#counts.count('records waited behind a barrier');
     if (head.held.some((h) => h.object !== undefined)) this.#counts.count('held message spilled');
   }
@@ -251,7 +248,7 @@ export class Auditors {
   }
 
   #checkAcknowledgement(name: string, bytes: Uint8Array): void {
-    const handle = decodeHandle(bytes);
+    const handle = handleOf(bytes);
     const what = wrongHandle(handle, Number(name.split('/')[1]));
     if (what !== undefined) this.fail(`${handle.subtask} acknowledges ${name} by ${what}`);
   }
@@ -273,7 +270,7 @@ export class Auditors {
       this.fail(`I5: checkpoint ${c.checkpoint} is complete without its metadata ${c.metadata}`);
       return;
     }
-    const handles = decodeHandles(metadata);
+    const handles = handlesOf(metadata);
     for (const o of c.owners)
       if (!handles.some((h) => h.subtask === o.subtask)) this.fail(`I5: checkpoint ${c.checkpoint} has no handle of ${o.subtask}`);
     for (const missing of this.#references.missingFor(handles))

@@ -2,9 +2,8 @@
 // channels.
 
 import type { EntryHead } from '../../lib/invocation/entry.ts';
-import { decodeHead } from '../../lib/invocation/entry-codec.ts';
 import type { SubtaskHandle } from '../../lib/invocation/job-item.ts';
-import { decodeMessage } from '../../lib/invocation/message-codec.ts';
+import { headOfHandle, messageOf } from './decoded.ts';
 
 /** What the entry takes back of what the one before it said; `undefined`: nothing. */
 export function progressLost(before: EntryHead, after: EntryHead): string | undefined {
@@ -32,15 +31,15 @@ export function progressLost(before: EntryHead, after: EntryHead): string | unde
 }
 
 /** What acknowledges a checkpoint besides the entry of its own barrier, and the seal of who gives way to others; `undefined`: nothing else. */
-export function wrongHandle({ n, head }: SubtaskHandle, checkpoint: number): string | undefined {
-  const { kind, epoch, lastBarrier } = decodeHead(head);
+export function wrongHandle(handle: SubtaskHandle, checkpoint: number): string | undefined {
+  const { kind, epoch, lastBarrier } = headOfHandle(handle);
   if (kind === 'seal' || (kind === 'barrier' && epoch === checkpoint && lastBarrier?.checkpoint === checkpoint)) return undefined;
-  return `entry ${n}, a ${kind} of epoch ${epoch} behind barrier ${lastBarrier?.checkpoint ?? 'none'}`;
+  return `entry ${handle.n}, a ${kind} of epoch ${epoch} behind barrier ${lastBarrier?.checkpoint ?? 'none'}`;
 }
 
 /** Each channel of which the sender has sent another message than the receiver has taken, as far as the two stand before the barrier. */
 export function* consistentCut(handles: readonly SubtaskHandle[]): Generator<string> {
-  const heads = handles.map((h) => decodeHead(h.head));
+  const heads = handles.map(headOfHandle);
   const bySubtask = new Map(heads.map((h) => [h.subtask, h]));
   for (const receiver of heads) {
     for (const { sender, exchange, sequence } of receiver.channels) {
@@ -50,7 +49,7 @@ export function* consistentCut(handles: readonly SubtaskHandle[]): Generator<str
       // What waits lies behind the barrier, and is counted as taken.
       const waiting = receiver.held.filter((h) => h.sender === sender && h.exchange === exchange);
       if (sequence - waiting.length === sent) continue;
-      const first = waiting[0]?.bytes === undefined ? undefined : decodeMessage(waiting[0].bytes).sequence;
+      const first = waiting[0]?.bytes === undefined ? undefined : messageOf(waiting[0].bytes).sequence;
       if (first === sent + 1) continue;
       yield `${sender} has sent ${sent} messages to ${receiver.subtask}, which has taken ${sequence}, ${waiting.length} of them waiting`;
     }

@@ -3,10 +3,10 @@
 
 import type { Answer, Invocation } from '../../lib/invocation/invocation.ts';
 import type { ChannelElement } from '../../lib/invocation/message.ts';
-import { decodeMessage } from '../../lib/invocation/message-codec.ts';
 import type { SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
 import type { Chaos } from './chaos.ts';
 import type { Counts } from './counts.ts';
+import { messageOf } from './decoded.ts';
 
 export interface UnderTest {
   invoke(invocation: Invocation, o: { readonly deadlineMs: number }): Promise<Answer>;
@@ -257,7 +257,7 @@ export function tellInvocation(i: Invocation): string {
 }
 
 export function tellMessage(bytes: Uint8Array): string {
-  const m = decodeMessage(bytes);
+  const m = messageOf(bytes);
   const what = 'elements' in m ? m.elements.map(tellElement).join('+') : 'claim';
   return `${m.generation}/${m.exchange}/${m.sender}:${m.sequence}:${what}`;
 }

@@ -1,19 +1,18 @@
 // Counts what becomes of owners, so that a range of seeds can say that it has seen all of it.
 
-import { decodeHead } from '../../lib/invocation/entry-codec.ts';
 import type { JobItem } from '../../lib/invocation/job-item.ts';
-import { decodeHandle, decodeJobItem } from '../../lib/invocation/job-item-codec.ts';
 import type { FakeService } from '../../lib/testing/index.ts';
 import type { Counts } from './counts.ts';
+import { handleOf, headOfHandle, jobItemOf } from './decoded.ts';
 
 export function watchOwners(service: FakeService, counts: Counts): void {
   let before: JobItem | undefined;
   service.observers.push((change) => {
     if (change.kind !== 'item') return;
-    if (change.name.startsWith('ack/') && decodeHead(decodeHandle(change.content.bytes).head).kind === 'seal')
+    if (change.name.startsWith('ack/') && headOfHandle(handleOf(change.content.bytes)).kind === 'seal')
       counts.count('acknowledged by a seal');
     if (change.name !== 'job') return;
-    const now = decodeJobItem(change.content.bytes);
+    const now = jobItemOf(change.content.bytes);
     if (before !== undefined) countChange(before, now, counts);
     before = now;
   });

@@ -1,12 +1,10 @@
 // Who refers to a stored object or to a ring. Asked when one goes, so it may take its time.
 
 import type { EntryHead, PendingTransaction } from '../../lib/invocation/entry.ts';
-import { bodyObjectOf, decodeHead, isClosedStub, unpackHead } from '../../lib/invocation/entry-codec.ts';
 import type { JobItem, SubtaskHandle } from '../../lib/invocation/job-item.ts';
-import { decodeHandles } from '../../lib/invocation/job-item-codec.ts';
 import type { StoredEntry } from '../../lib/invocation/ports.ts';
-import { decodeItem } from '../../lib/invocation/versions.ts';
 import type { FakeService } from '../../lib/testing/index.ts';
+import { bodyObject, handlesOf, headOfEntry, headOfHandle, isStub, versionsOf } from './decoded.ts';
 
 export class References {
   readonly #service: FakeService;
@@ -23,7 +21,7 @@ export class References {
     for (const c of item.completed) {
       if (c.metadata === object) return `checkpoint ${c.checkpoint}`;
       for (const handle of this.#handlesOf(c.metadata)) {
-        if (this.#objectsOfSnapshot(decodeHead(handle.head)).includes(object)) return `checkpoint ${c.checkpoint}, ${handle.subtask}`;
+        if (this.#objectsOfSnapshot(headOfHandle(handle)).includes(object)) return `checkpoint ${c.checkpoint}, ${handle.subtask}`;
         if (this.#bodiesOf(handle).includes(object)) return `an entry of checkpoint ${c.checkpoint}, ${handle.subtask}`;
       }
     }
@@ -31,12 +29,12 @@ export class References {
       const entries = this.#entries(item.generation, subtask);
       const newest = entries.at(-1);
       if (newest === undefined) continue;
-      const head = unpackHead(newest.bytes);
+      const head = headOfEntry(newest.bytes);
       if (this.#objectsOfHead(head).includes(object)) return `the newest entry of ${subtask}`;
-      for (const e of entries) if (e.n > head.flushedThrough && bodyObjectOf(e.bytes) === object) return `entry ${e.n} of ${subtask}`;
+      for (const e of entries) if (e.n > head.flushedThrough && bodyObject(e.bytes) === object) return `entry ${e.n} of ${subtask}`;
     }
     for (const stored of this.#service.table.items())
-      if (decodeItem(stored.bytes).some((v) => v.object === object)) return `item ${stored.address.partition} ${stored.address.sort}`;
+      if (versionsOf(stored.bytes).some((v) => v.object === object)) return `item ${stored.address.partition} ${stored.address.sort}`;
     return undefined;
   }
 
@@ -50,7 +48,7 @@ export class References {
 
   /** What an entry points to and nobody has. */
   missingOf(head: EntryHead, bytes: Uint8Array): string | undefined {
-    const body = bodyObjectOf(bytes);
+    const body = bodyObject(bytes);
     const named = [...this.#objectsOfHead(head), ...(body === undefined ? [] : [body])];
     return named.find((name) => this.#service.objects.peek(name) === undefined);
   }
@@ -59,7 +57,7 @@ export class References {
   *missingFor(handles: readonly SubtaskHandle[]): Generator<string> {
     for (const handle of handles) {
       const where = `${handle.generation}/${handle.subtask}`;
-      for (const name of this.#objectsOfSnapshot(decodeHead(handle.head)))
+      for (const name of this.#objectsOfSnapshot(headOfHandle(handle)))
         if (this.#service.objects.peek(name) === undefined) yield `object ${name}`;
       const entries = this.#entries(handle.generation, handle.subtask);
       const newest = entries.at(-1);
@@ -67,12 +65,12 @@ export class References {
         yield `ring ${where}`;
         continue;
       }
-      const flushed = unpackHead(newest.bytes).flushedThrough;
+      const flushed = headOfEntry(newest.bytes).flushedThrough;
       for (let n = Math.max(handle.flushedThrough, flushed) + 1; n <= handle.n; n++) {
         const entry = entries.find((e) => e.n === n);
         if (entry === undefined) yield `entry ${n} of ${where}`;
         else {
-          const body = bodyObjectOf(entry.bytes);
+          const body = bodyObject(entry.bytes);
           if (body !== undefined && this.#service.objects.peek(body) === undefined) yield `object ${body}`;
         }
       }
@@ -81,19 +79,17 @@ export class References {
 
   #handlesOf(metadata: string): readonly SubtaskHandle[] {
     const bytes = this.#service.objects.peek(metadata);
-    return bytes === undefined ? [] : decodeHandles(bytes);
+    return bytes === undefined ? [] : handlesOf(bytes);
   }
 
   #bodiesOf(handle: SubtaskHandle): readonly string[] {
     return this.#entries(handle.generation, handle.subtask)
       .filter((e) => e.n > handle.flushedThrough && e.n <= handle.n)
-      .flatMap((e) => bodyObjectOf(e.bytes) ?? []);
+      .flatMap((e) => bodyObject(e.bytes) ?? []);
   }
 
   #entries(generation: number, subtask: string): readonly StoredEntry[] {
-    return [...this.#service.changelog.slotsOf({ generation, subtask }).values()]
-      .filter((e) => !isClosedStub(e.bytes))
-      .sort((a, b) => a.n - b.n);
+    return [...this.#service.changelog.slotsOf({ generation, subtask }).values()].filter((e) => !isStub(e.bytes)).sort((a, b) => a.n - b.n);
   }
 
   #objectsOfHead(head: EntryHead): readonly string[] {

@@ -2,7 +2,6 @@
 // the auditors. The first part of a world is full of faults; after the last one everything must come to its end within a bound (I8).
 
 import { ParamValues } from '../../lib/api/params.ts';
-import { decodeValue } from '../../lib/core/value-codec.ts';
 import { compile } from '../../lib/graph/compile.ts';
 import type { Plan } from '../../lib/graph/plan.ts';
 import { isSluiceError } from '../../lib/index.ts';
@@ -39,6 +38,7 @@ import { judged } from './judgement.ts';
 import { watchOwners } from './owner-watch.ts';
 import { PrepareWatch } from './prepare-watch.ts';
 import { randomJob, type Setting } from './random-job.ts';
+import { ShardPlaces } from './shard-places.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { Targets } from './targets.ts';
 import { parkedRows, Trouble } from './trouble.ts';
@@ -73,6 +73,7 @@ class Scenario {
   readonly #chaos: Chaos;
   readonly #rates: Rates;
   readonly #service: FakeService;
+  readonly #shards: ShardPlaces;
   readonly #targets: Targets;
   readonly #trouble: Trouble;
   /** How often a function throws for no reason of the record. */
@@ -115,6 +116,7 @@ class Scenario {
       stepsMax: this.#faultySteps + boundedSteps,
     });
     this.#service = new FakeService();
+    this.#shards = new ShardPlaces(this.#service);
     this.#turnKnobs();
     this.#targets = new Targets(this.#counts);
     this.#trouble = new Trouble(setting, this.#service, this.#counts);
@@ -259,7 +261,7 @@ class Scenario {
       const owners = this.#auditors.item?.owners.filter(({ stage }) => stage === id) ?? [];
       return splits.map((script, ordinal) => {
         const subtask = owners.find((owner) => owner.splits.includes(ordinal))?.subtask ?? '';
-        return this.#feed(script, evolution === undefined ? () => ({ subtask, ordinal }) : () => this.#shardPlace(id, script.id));
+        return this.#feed(script, evolution === undefined ? () => ({ subtask, ordinal }) : () => this.#shards.of(id, script.id));
       });
     });
   }
@@ -284,16 +286,6 @@ class Scenario {
       script,
       isOver: () => this.#isOver,
     });
-  }
-
-  /** Where the shard of a source that evolves is read, as far as the job has a name for it. */
-  #shardPlace(stage: number, id: string): { readonly subtask: string; readonly ordinal: number } | undefined {
-    const prefix = `split/${stage}-s`;
-    for (const { name, bytes } of this.#service.items.list(prefix)) {
-      const ordinal = Number(name.slice(prefix.length));
-      if ((decodeValue(bytes) as { readonly id: string }).id === id) return { subtask: `${stage}-s${ordinal}`, ordinal };
-    }
-    return undefined;
   }
 
   /** Faults for a number of steps, then none; then the end. */

@@ -2,7 +2,6 @@
 // of requests, and that by one seed, so that up to its fault a world is the undisturbed one.
 
 import { ParamValues } from '../../lib/api/params.ts';
-import { decodeValue } from '../../lib/core/value-codec.ts';
 import { compile } from '../../lib/graph/compile.ts';
 import type { Plan } from '../../lib/graph/plan.ts';
 import { isSluiceError } from '../../lib/index.ts';
@@ -33,6 +32,7 @@ import { Feed, type FeedOptions } from './feed.ts';
 import { Fleet, pause } from './fleet.ts';
 import { judged } from './judgement.ts';
 import { watchOwners } from './owner-watch.ts';
+import { ShardPlaces } from './shard-places.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { type Point, SingleFault, type SingleFaultOptions } from './sweep-fault.ts';
 import type { Act, SweepJob } from './sweep-jobs.ts';
@@ -73,6 +73,7 @@ class SweepWorld {
   readonly #random: SeededRandom = seededRandom(1).fork('sweep');
   readonly #counts = new Counts();
   readonly #service = new FakeService();
+  readonly #shards = new ShardPlaces(this.#service);
   readonly #targets = new Targets(this.#counts);
   readonly #fault: SingleFault;
   readonly #auditors: Auditors;
@@ -190,7 +191,7 @@ class SweepWorld {
       spec.splits.map((script, ordinal) => {
         const owner = owners.find((o) => o.stage === stage && o.splits.includes(ordinal));
         const fixed = { subtask: owner?.subtask ?? '', ordinal };
-        return this.#feed(script, spec.evolution === undefined ? () => fixed : () => this.#shardPlace(stage, script.id));
+        return this.#feed(script, spec.evolution === undefined ? () => fixed : () => this.#shards.of(stage, script.id));
       }),
     );
   }
@@ -200,15 +201,6 @@ class SweepWorld {
     const { world, fleet, random, counts } = { world: this.#world, fleet: this.#fleet, random: this.#random, counts: this.#counts };
     const isOver = (): boolean => this.#isOver;
     return new Feed({ world, fleet, chaos: this.#fault, counts, random, arrivals: this.#arrivals, rates, place, script, isOver });
-  }
-
-  #shardPlace(stage: number, id: string): ReturnType<FeedOptions['place']> {
-    const prefix = `split/${stage}-s`;
-    for (const { name, bytes } of this.#service.items.list(prefix)) {
-      const ordinal = Number(name.slice(prefix.length));
-      if ((decodeValue(bytes) as { readonly id: string }).id === id) return { subtask: `${stage}-s${ordinal}`, ordinal };
-    }
-    return undefined;
   }
 
   /** Does what is to be done to the job, and opens it again whenever it has been stopped. */

@@ -8,8 +8,9 @@ import type { JobItem, OpenCheckpoint } from '../../lib/invocation/job-item.ts';
 import type { ItemAddress } from '../../lib/invocation/ports.ts';
 import { addressKey } from '../../lib/invocation/request-limits.ts';
 import type { VersionTag } from '../../lib/invocation/state/contract.ts';
-import { decodeItem, isTombstone, isVisible, type Version, visibleVersion } from '../../lib/invocation/versions.ts';
+import { isTombstone, isVisible, type Version, visibleVersion } from '../../lib/invocation/versions.ts';
 import type { ServiceChange } from '../../lib/testing/index.ts';
+import { versionsOf } from './decoded.ts';
 
 type Put = Extract<ServiceChange, { kind: 'state-item' }>;
 
@@ -25,8 +26,8 @@ export class TableAudit {
 
   /** @returns what is wrong with a put */
   *put({ item: put, was }: Put, job: JobItem): Generator<string> {
-    const now = decodeItem(put.bytes);
-    const before = was === undefined ? [] : decodeItem(was.bytes);
+    const now = versionsOf(put.bytes);
+    const before = was === undefined ? [] : versionsOf(was.bytes);
     const where = tell(put.address);
     for (const point of this.#pointsOf(job)) {
       const lost = lostAt(point, before, now, job);
@@ -43,7 +44,7 @@ export class TableAudit {
   }
 
   expired({ was }: Extract<ServiceChange, { kind: 'state-item-expired' }>): void {
-    const [newest] = decodeItem(was.bytes);
+    const [newest] = versionsOf(was.bytes);
     if (newest !== undefined) this.#removed.set(addressKey(was.address), newest);
   }
 

@@ -2,12 +2,13 @@
 // while it had them in hand. At the end every poisoned record is parked, and no other one without a reason.
 
 import type { Invocation } from '../../lib/invocation/invocation.ts';
-import { decodeMessage, isClaim } from '../../lib/invocation/message-codec.ts';
+import { isClaim } from '../../lib/invocation/message-codec.ts';
 import type { ListedLetter } from '../../lib/invocation/unit/look.ts';
 import type { FakeService } from '../../lib/testing/index.ts';
 import { rowText } from '../simulation/oracle.ts';
 import type { Row } from '../simulation/spec.ts';
 import type { Counts } from './counts.ts';
+import { messageOf } from './decoded.ts';
 import type { Setting } from './random-job.ts';
 
 export class Trouble {
@@ -80,9 +81,9 @@ function rowsIn(invocation: Invocation, peek: (object: string) => Uint8Array | u
   if (invocation.kind === 'records') return invocation.records.map((r) => (r.value as Row).id);
   if (invocation.kind !== 'messages') return [];
   return invocation.messages.flatMap((bytes) => {
-    const m = decodeMessage(bytes);
+    const m = messageOf(bytes);
     const stored = isClaim(m) ? peek(m.object) : undefined;
-    const whole = isClaim(m) ? stored && decodeMessage(stored) : m;
+    const whole = isClaim(m) ? stored && messageOf(stored) : m;
     if (whole === undefined || isClaim(whole)) return [];
     return whole.elements.flatMap((e) => (e.kind === 'records' ? e.batch.values.slice(0, e.batch.count).map((v) => (v as Row).id) : []));
   });
