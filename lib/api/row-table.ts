@@ -25,16 +25,25 @@ export interface RowWrite {
   readonly fields: RowFields;
   /** Texts whose order is that of the writes. */
   readonly tag: string;
+  /** Tags that are older although they are larger: above `from` and below `to`. */
+  readonly alsoOver?: { readonly from: string; readonly to: string } | undefined;
+}
+
+/** A row that was left as it is. */
+export interface RowLeft {
+  readonly key: RowFields;
+  /** The tag that it has; `undefined`: it has none that is a text. */
+  readonly held: string | undefined;
 }
 
 export interface RowTable {
   /**
-   * Writes rows, each on the condition that the row there has no larger tag. Twice is harmless.
+   * Writes rows, each on the condition that the row there has no larger tag, but for those in `alsoOver`. Twice is harmless.
    * @param rows  each of another key
-   * @returns how many were left as they were, because somebody had written them later
+   * @returns those that were left as they were, because of their tags
    * @throws SluiceError when one is not written, whatever became of the others
    */
-  write(rows: readonly RowWrite[]): Promise<number>;
+  write(rows: readonly RowWrite[]): Promise<readonly RowLeft[]>;
 }
 
 /** Attribute of a row that holds the tag of its last write. */

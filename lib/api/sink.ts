@@ -17,6 +17,8 @@ export interface SinkContext {
   readonly uid: string;
   /** Raised by every attempt (start, restart, restore) of the job. */
   readonly generation: number;
+  /** When the attempt began, ms since the epoch: attempts of jobs that know nothing of each other have an order by it. Absent where `RowTag` has it. */
+  readonly begunMs?: number | undefined;
   readonly files: FileSystem;
   readonly clock: Clock;
   /** What names are bound to; absent where nothing is. */

@@ -2,7 +2,7 @@
 //   J1  Lists keep their order: it means something in most of them.
 //   J2  A status or trigger is written as a number; the lists below only ever grow at their end.
 //   J3  What was added to format 1 lies behind everything else, and is left out where there is none of it. Ranges: one for each owner that has one,
-//       wherever it is named, since an owner has the same for ever. Places come behind the ranges, which then may be none.
+//       wherever it is named, since an owner has the same for ever. Places come behind the ranges, and begins of generations behind both, which then may be none.
 
 import type { SplitRange } from '../api/source.ts';
 import { ValueReader, ValueWriter } from '../core/value-codec.ts';
@@ -72,6 +72,7 @@ export function encodeJobItem(item: JobItem): Uint8Array {
   writeList(w, item.rings, (ring) => w.writeString(ring));
   writeRanges(w, names, item);
   writePlaces(w, item);
+  writeBegins(w, item);
   return w.take();
 }
 
@@ -104,29 +105,47 @@ export function decodeJobItem(bytes: Uint8Array): JobItem {
   };
   const ranges = r.remaining === 0 ? undefined : readRanges(r, names);
   const places = r.remaining === 0 ? undefined : readPlaces(r);
+  const begins = r.remaining === 0 ? undefined : readBegins(r);
   r.expectEnd();
   if (ranges?.size === 0 && places === undefined) throw r.damaged('nothing is never written as an addition');
+  if (places?.length === 0 && begins === undefined) throw r.damaged('an empty list of places is never written last');
   const ranged = ranges === undefined ? item : withRanges(item, ranges);
-  return places === undefined ? ranged : { ...ranged, places };
+  return { ...ranged, ...(places === undefined || places.length === 0 ? {} : { places }), ...(begins === undefined ? {} : { begins }) };
 }
 
 function hasPlaces({ places }: JobItem): boolean {
   return places !== undefined && places.length > 0;
 }
 
+function hasBegins({ begins }: JobItem): boolean {
+  return begins !== undefined && begins.length > 0;
+}
+
 /** Behind the ranges, which are written for their sake even when there are none. */
 function writePlaces(w: ValueWriter, item: JobItem): void {
-  if (!hasPlaces(item)) return;
-  writeList(w, item.places!, ([split, at]) => {
+  if (!hasPlaces(item) && !hasBegins(item)) return;
+  writeList(w, item.places ?? [], ([split, at]) => {
     w.writeString(split);
     w.writeValue(at);
   });
 }
 
 function readPlaces(r: ValueReader): NonNullable<JobItem['places']> {
-  const places = readList(r, () => [r.readString(), r.readValue()] as const);
-  if (places.length === 0) throw r.damaged('an empty list of places is never written');
-  return places;
+  return readList(r, () => [r.readString(), r.readValue()] as const);
+}
+
+function writeBegins(w: ValueWriter, item: JobItem): void {
+  if (!hasBegins(item)) return;
+  writeList(w, item.begins!, ([generation, ms]) => {
+    w.writeVarint(generation);
+    writeTime(w, ms);
+  });
+}
+
+function readBegins(r: ValueReader): NonNullable<JobItem['begins']> {
+  const begins = readList(r, () => [r.readVarint(), readTime(r)] as const);
+  if (begins.length === 0) throw r.damaged('an empty list of begins is never written');
+  return begins;
 }
 
 type Ranges = ReadonlyMap<string, SplitRange>;
@@ -134,7 +153,7 @@ type Ranges = ReadonlyMap<string, SplitRange>;
 function writeRanges(w: ValueWriter, names: NameWriter, item: JobItem): void {
   const lists = [item.owners, ...item.completed.map(({ owners }) => owners), item.restoring?.owners ?? [], item.moving?.children ?? []];
   const ranges = new Map(lists.flat().flatMap(({ subtask, range }) => (range === undefined ? [] : [[subtask, range] as const])));
-  if (ranges.size === 0 && !hasPlaces(item)) return;
+  if (ranges.size === 0 && !hasPlaces(item) && !hasBegins(item)) return;
   writeList(w, [...ranges], ([subtask, { from, to }]) => {
     names.write(subtask);
     w.writeVarint(from);

@@ -89,6 +89,8 @@ export interface JobItem {
   readonly until: readonly (readonly [split: string, index: number])[];
   /** The same by place, for sources whose events do not count their records: what lies behind it was not read. Absent: none. */
   readonly places?: readonly (readonly [split: string, at: unknown])[] | undefined;
+  /** When each generation began, ms, oldest first; see begins.ts. Absent: an older version made the job. */
+  readonly begins?: readonly (readonly [generation: number, ms: number])[] | undefined;
   /** Every ring that exists or is about to: `<generation>/<subtask>`. */
   readonly rings: readonly string[];
 }

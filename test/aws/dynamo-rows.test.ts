@@ -1,8 +1,9 @@
 // Rows of a user's table by the real client: the condition is the service's, not ours.
-import { CreateTableCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
+import { CreateTableCommand, PutItemCommand, ScanCommand } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { DynamoRows } from '../../lib/adapters/aws/targets/dynamodb.ts';
 import { rowWrites } from '../../lib/connectors/cloud/row-writes.ts';
+import { transactionTag } from '../../lib/connectors/cloud/rows/version-tags.ts';
 import { emulatorClients } from './place.ts';
 
 const clients = emulatorClients();
@@ -16,7 +17,7 @@ const shape = {
 };
 
 async function write(n: number, values: readonly object[], isMerged = false): Promise<number> {
-  return await rows.write(rowWrites(values, { generation: 1, n, index: 0 }, { ...shape, isMerged }));
+  return (await rows.write(rowWrites(values, { begunMs: 1_700_000_000_000, generation: 1, n, index: 0 }, { ...shape, isMerged }))).length;
 }
 
 async function held(): Promise<readonly unknown[]> {
@@ -74,10 +75,26 @@ describe('rows of a table', () => {
     expect(await own()).toEqual({ user: { S: 'c' }, day: { N: '1' }, clicks: { N: '10' } });
   });
 
+  test('transactions of a run that began before count as older, and those of one that began later are told', async () => {
+    const key = { user: { S: 'd' }, day: { N: '1' } };
+    const began = 1_700_000_000_000;
+    const hold = async (run: number): Promise<void> => {
+      const tag = transactionTag(run, { generation: 9, checkpoint: 9 });
+      await clients.dynamodb.send(new PutItemCommand({ TableName: table, Item: { ...key, sluice_tag: { S: tag } } }));
+    };
+    await hold(began - 1);
+    expect(await write(1, [{ user: 'd', day: 1, clicks: 1 }])).toBe(0);
+    await hold(began + 1);
+    const [left] = await rows.write(
+      rowWrites([{ user: 'd', day: 1, clicks: 2 }], { begunMs: began, generation: 1, n: 2, index: 0 }, shape),
+    );
+    expect(left?.held).toBe(transactionTag(began + 1, { generation: 9, checkpoint: 9 }));
+  });
+
   test('an error names the table and what was asked of it', async () => {
     const gone = new DynamoRows({ client: clients.dynamodb, table: 'no-such-table' });
-    await expect(gone.write(rowWrites([{ user: 'a', day: 1 }], { generation: 1, n: 1, index: 0 }, shape))).rejects.toThrow(
-      /PutItem in table no-such-table/,
-    );
+    await expect(
+      gone.write(rowWrites([{ user: 'a', day: 1 }], { begunMs: 1_700_000_000_000, generation: 1, n: 1, index: 0 }, shape)),
+    ).rejects.toThrow(/PutItem in table no-such-table/);
   });
 });

@@ -40,7 +40,7 @@ function contextOf(targets: Targets): DetachedContext {
 async function deliver(sink: Sink<Row>, targets: Targets): Promise<void> {
   const { detached } = sink;
   if (detached?.kind !== 'immediate') throw new Error('it writes at once');
-  const context: ImmediateContext = { ...contextOf(targets), tag: { generation: 1, n: 1, index: 0 } };
+  const context: ImmediateContext = { ...contextOf(targets), tag: { begunMs: 1_700_000_000_000, generation: 1, n: 1, index: 0 } };
   await detached.write(context, { values: rows, count: rows.length, origins: { at: (i: number) => `in/${i}` } } as unknown as RecordBatch);
 }
 

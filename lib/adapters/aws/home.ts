@@ -4,14 +4,16 @@
 //   H1  The table is noted in itself when the job begins. A copy of it has another name, and a job goes on from a copy only by a restore.
 //   H2  No checkpoint completes whose number the table has not counted. A bucket that knows a higher one has seen more than the table, whatever
 //       its name.
-//   H3  A restore makes the table that it found the home, and counts on above everything that the bucket knows.
+//   H3  A restore makes the table that it found the home, and counts on above everything that the bucket knows. Where that is another state than the one
+//       that wrote last, sinks look at their targets anew: what they name by the run would have the names of what that one has written.
 //   H4  Streams are noted too. Shards of any two have the same names, so that a job would take records of another stream for ones that it had.
 
 import { SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import { metadataPrefix } from '../../invocation/coordinator/checkpoint-objects.ts';
-import { changeJob } from '../../invocation/coordinator/read-job.ts';
+import { changeJob, readExistingJob } from '../../invocation/coordinator/read-job.ts';
 import type { InvocationPorts, JobItems, ObjectStore } from '../../invocation/ports.ts';
+import { forgetStarts } from '../../invocation/sinks/start-sinks.ts';
 
 export interface Home {
   /** Name of the table. */
@@ -54,9 +56,13 @@ export function checkBegun(stored: number, begun: number, job: string): void {
 /** Attempts that never completed have numbers too, and left nothing in the bucket. */
 const unseenNumbers = 1_000;
 
-/** H3, before a restore is marked. */
-export async function countOn(ports: Pick<InvocationPorts, 'items' | 'objects'>): Promise<void> {
+/** H3, before a restore is marked. @param table  in which the job goes on */
+export async function countOn(ports: Pick<InvocationPorts, 'items' | 'objects'>, table: string): Promise<void> {
   const stored = await newestStored(ports.objects);
+  const noted = await readHome(ports.items);
+  const { item: before } = await readExistingJob(ports);
+  const isReplaced = (noted !== undefined && noted.table !== table) || stored > before.begun;
+  if (isReplaced) await forgetStarts(ports.objects); // first: what follows is how a restore that was cut off knows
   await changeJob(ports, (item) => (stored <= item.begun ? item : { ...item, begun: stored + unseenNumbers }));
 }
 

@@ -30,6 +30,8 @@ export interface Assembly {
   readonly plan: Plan;
   readonly ports: EmbeddedPorts;
   readonly generation: number;
+  /** When the attempt began, ms. */
+  readonly begunMs: number;
   readonly createKeyedState: KeyedStateFactory;
   readonly isAligned: boolean;
   /** The checkpoint restored, 0 when none. */
@@ -253,8 +255,8 @@ function createSinks(plan: Plan): SinkTable {
 }
 
 function sinkContext(assembly: Assembly, uid: string): SinkContext {
-  const { plan, ports, generation, print, report } = assembly;
-  return { job: plan.job, uid, generation, files: ports.files, clock: ports.clock, print, report };
+  const { plan, ports, generation, begunMs, print, report } = assembly;
+  return { job: plan.job, uid, generation, begunMs, files: ports.files, clock: ports.clock, print, report };
 }
 
 async function recoverSinks(assembly: Assembly, sinks: SinkTable): Promise<void> {

@@ -76,6 +76,7 @@ async function assemblyOf(preparation: Preparation): Promise<Assembly> {
     plan,
     ports,
     generation,
+    begunMs: ports.clock.now(),
     createKeyedState: (wanted) => new HeapState(wanted),
     isAligned: settings.checkpoints?.mode !== 'AT_LEAST_ONCE',
     restoredCheckpoint: loaded?.metadata.checkpoint ?? 0,

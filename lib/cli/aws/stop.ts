@@ -44,7 +44,7 @@ export const restoreDeployed: Command = (call) =>
   withDeployment(call, async (o) => {
     const wanted = checkpointOf(call.arguments.positionals[1]);
     const before = await o.item();
-    await countOn(o.opened.ports);
+    await countOn(o.opened.ports, o.deployed.table);
     const mark = await startRestore(o.opened.ports, wanted);
     if (mark.kind === 'no-checkpoint') {
       throw new SluiceError('CHECKPOINT_NOT_FOUND', {

@@ -1,5 +1,6 @@
 // The sink whose target is a table of rows under keys of their own.
 //   D1  Each row carries the tag of its last write, and a write with a smaller one leaves it as it is: a process that was left behind sets nothing back.
+//       The tag begins with when the run began, so that one over the rows of an earlier one writes over them, and only the earlier one is refused, aloud.
 //   D2  Tags of different subtasks are not comparable, so rows of a key come from one subtask: they are exchanged by it on the way to the sink.
 
 import { checkFunction, checkOptions } from '../../api/option-checks.ts';
@@ -9,6 +10,7 @@ import { SluiceError } from '../../core/errors.ts';
 import { ndjson } from '../formats/ndjson.ts';
 import { fileSink } from '../sinks/file-sink.ts';
 import { type IdempotentSinkOptions, idempotentSink } from '../sinks/idempotent.ts';
+import { checkRefused } from './row-tags.ts';
 import { rowWrites } from './row-writes.ts';
 import { transactionalRows } from './rows/transactional-sink.ts';
 
@@ -41,8 +43,8 @@ export interface DynamoDbSinkOptions<T> {
  * would have written. Texts, numbers, bigints (38 digits), booleans, null, Date (its ISO text), bytes, arrays, sets (as lists), plain objects and maps
  * with texts as keys can be attributes; a field that is `undefined` is left out.
  *
- * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `VALUE_NOT_ENCODABLE`, `SINK_NOT_WRITTEN`; in transactional mode `ROW_TOO_LARGE`,
- *   `OUTPUT_CONFLICT` when somebody else writes the same rows, `OUTPUT_TAKEN_OVER` when a later run of the job does
+ * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `VALUE_NOT_ENCODABLE`, `SINK_NOT_WRITTEN`, `OUTPUT_CONFLICT` when somebody
+ *   else writes the same rows, `OUTPUT_TAKEN_OVER` when a run that began later does; in transactional mode `ROW_TOO_LARGE`
  */
 export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOptions<T>): Sink<T> {
   checkOptions('dynamoDbSink()', o, ['key', 'mode', 'isDelete', 'write', 'isKeyed']);
@@ -59,7 +61,7 @@ export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOpti
     const write: IdempotentSinkOptions<T>['write'] = async (rows, tag) => {
       const shape = { key, isMerged: o.write === 'merge', isDeleted, nowSeconds: Math.floor(ctx.clock.now() / 1_000) };
       const values = rows.map(({ value }) => value);
-      await table.write(rowWrites(values, tag, shape));
+      for (const row of await table.write(rowWrites(values, tag, shape))) checkRefused({ ...row, uid: ctx.uid }, tag);
     };
     return idempotentSink({ write });
   };

@@ -6,6 +6,7 @@
 import { type RowFields, type RowValue, type RowWrite, rowGoneAttribute, rowTagAttribute } from '../../api/row-table.ts';
 import { type RowTag, rowTagAt } from '../../api/row-tag.ts';
 import { SluiceError } from '../../core/errors.ts';
+import { tagText, transactionsBefore } from './row-tags.ts';
 import { canonicalDigits, rowFields } from './row-values.ts';
 
 export interface RowShape {
@@ -23,11 +24,12 @@ const goneSeconds = 24 * 60 * 60;
 /** @throws SluiceError `VALUE_NOT_ENCODABLE` */
 export function rowWrites(rows: readonly unknown[], tag: RowTag, shape: RowShape): readonly RowWrite[] {
   const byKey = new Map<string, RowWrite>();
+  const alsoOver = transactionsBefore(tag);
   for (const [i, row] of rows.entries()) {
     const fields = rowFields(row);
     const key = keyFields(fields, shape.key);
     const name = keyName(key);
-    const write = writeOf({ row, fields, key, tag: tagText(rowTagAt(tag, i)) }, shape);
+    const write = { ...writeOf({ row, fields, key, tag: tagText(rowTagAt(tag, i)) }, shape), alsoOver };
     const earlier = byKey.get(name);
     byKey.set(name, earlier === undefined || write.how === 'replace' ? write : onTopOf(earlier, write));
   }
@@ -51,9 +53,9 @@ function writeOf({ row, fields, key, tag }: Row, { isDeleted, isMerged, nowSecon
 }
 
 /** A merge goes on top of what the call wrote before; onto a row that was just deleted it makes a new one. */
-function onTopOf(earlier: RowWrite, { key, fields, tag }: RowWrite): RowWrite {
+function onTopOf(earlier: RowWrite, { fields, tag }: RowWrite): RowWrite {
   const below = [...earlier.fields].filter(([name]) => name !== rowGoneAttribute);
-  return { how: earlier.how, key, fields: new Map([...below, ...fields]), tag };
+  return { ...earlier, fields: new Map([...below, ...fields]), tag };
 }
 
 /** @throws SluiceError `VALUE_NOT_ENCODABLE` */
@@ -82,11 +84,6 @@ function keyText(value: RowValue): string {
     : value.kind === 'bytes'
       ? `b${Array.from(value.bytes).join()}`
       : value.kind;
-}
-
-/** Of one length, so that texts are ordered as the writes were. */
-export function tagText({ generation, n, index }: RowTag): string {
-  return `${String(generation).padStart(10, '0')}.${String(n).padStart(16, '0')}.${String(index).padStart(10, '0')}`;
 }
 
 function refused(path: string, why: string): SluiceError {

@@ -5,9 +5,9 @@
 
 import { checkFunction, checkOptions } from '../../api/option-checks.ts';
 import { type RowTag, rowTagAt } from '../../api/row-tag.ts';
-import type { ImmediateContext, Prepared, Sink, SinkContext, SinkWriter } from '../../api/sink.ts';
+import type { ImmediateContext, Prepared, Sink, SinkContext, SinkWriter, SinkWriterContext } from '../../api/sink.ts';
 import { batchRecordsMax, type RecordBatch } from '../../core/batch.ts';
-import { SluiceError } from '../../core/errors.ts';
+import { isSluiceError, SluiceError } from '../../core/errors.ts';
 import type { Origins } from '../../core/origins.ts';
 
 /** A row and what it is known by. */
@@ -61,15 +61,21 @@ export function idempotentSink<T>(o: IdempotentSinkOptions<T>): Sink<T> {
     kind: 'idempotentSink',
     needsRowIdentity: true,
     recover: () => undefined,
-    createWriter: (ctx) => new IdempotentWriter(o as IdempotentSinkOptions<unknown>, ctx),
+    createWriter: (ctx) => new IdempotentWriter(o as IdempotentSinkOptions<unknown>, ctx, { begunMs: begunMsOf(ctx) }),
     detached: { kind: 'immediate', write: (ctx, rows) => writeAlone(o as IdempotentSinkOptions<unknown>, ctx, rows) },
     ...(o.open === undefined ? {} : { open: o.open }),
   };
 }
 
+/** Above those of the attempts before, which checkpoints keep: a clock that was set back makes no attempt older than them. */
+function begunMsOf({ begunMs, generation, restoredStates }: SinkWriterContext): number {
+  const earlier = restoredStates.filter((state) => typeof state === 'number');
+  return Math.max(begunMs ?? generation, ...earlier.map((ms) => ms + 1));
+}
+
 /** The rows of one entry, by a writer of their own: whatever delivers the entry again writes them again. */
 async function writeAlone(o: IdempotentSinkOptions<unknown>, ctx: ImmediateContext, rows: RecordBatch): Promise<void> {
-  const writer = new IdempotentWriter(o, ctx, ctx.tag);
+  const writer = new IdempotentWriter(o, ctx, { tag: ctx.tag });
   try {
     await writer.open();
     await writer.write(rows);
@@ -77,6 +83,9 @@ async function writeAlone(o: IdempotentSinkOptions<unknown>, ctx: ImmediateConte
     await writer.close();
   }
 }
+
+/** Rows of one entry, by the tag of the first, or of an attempt, each call of which has a tag of its own. */
+type RowsOf = { readonly tag: RowTag } | { readonly begunMs: number };
 
 class IdempotentWriter implements SinkWriter {
   readonly #options: IdempotentSinkOptions<unknown>;
@@ -87,13 +96,12 @@ class IdempotentWriter implements SinkWriter {
   #pause: { cancel(): void } | undefined;
   #isOpen = false;
   #isDiscarded = false;
-  /** Of the first row, where all rows are of one entry. */
-  readonly #tag: RowTag | undefined;
+  readonly #of: RowsOf;
   #written = 0;
   #calls = 0;
 
-  constructor(options: IdempotentSinkOptions<unknown>, ctx: SinkContext, tag?: RowTag) {
-    this.#tag = tag;
+  constructor(options: IdempotentSinkOptions<unknown>, ctx: SinkContext, of: RowsOf) {
+    this.#of = of;
     this.#options = options;
     this.#ctx = ctx;
   }
@@ -121,14 +129,14 @@ class IdempotentWriter implements SinkWriter {
   }
 
   async #writePatiently(rows: readonly IdentifiedRow<unknown>[]): Promise<void> {
-    const { generation } = this.#ctx;
-    const tag = this.#tag === undefined ? { generation, n: ++this.#calls, index: 0 } : rowTagAt(this.#tag, this.#written);
+    const tag = this.#nextTag();
     for (let calls = 1; ; calls++) {
       try {
         await this.#options.write(rows, tag);
         this.#written += rows.length;
         return;
       } catch (cause) {
+        if (isOvertaken(cause)) throw cause;
         if (calls === callsMax || this.#isDiscarded) throw this.#notWritten(rows, calls, cause);
         if (calls === 1) this.#ctx.report(`${this.#ctx.uid}: a write failed and is tried again: ${textOf(cause)}`);
       }
@@ -136,6 +144,11 @@ class IdempotentWriter implements SinkWriter {
       this.#pause = pause;
       await pause.done;
     }
+  }
+
+  #nextTag(): RowTag {
+    if ('tag' in this.#of) return rowTagAt(this.#of.tag, this.#written);
+    return { begunMs: this.#of.begunMs, generation: this.#ctx.generation, n: ++this.#calls, index: 0 };
   }
 
   #notWritten(rows: readonly IdentifiedRow<unknown>[], calls: number, cause: unknown): SluiceError {
@@ -154,7 +167,8 @@ class IdempotentWriter implements SinkWriter {
 
   async prepare(): Promise<Prepared> {
     await this.#writing;
-    return { state: undefined, transactions: [] };
+    const state = this.#ctx.begunMs === undefined || 'tag' in this.#of ? undefined : this.#of.begunMs;
+    return { state, transactions: [] };
   }
 
   commit(): void {}
@@ -173,6 +187,11 @@ class IdempotentWriter implements SinkWriter {
     this.#isOpen = false;
     await this.#options.close?.();
   }
+}
+
+/** The rows are somebody else's by now, and asking again would change nothing. */
+function isOvertaken(cause: unknown): boolean {
+  return isSluiceError(cause) && (cause.code === 'OUTPUT_TAKEN_OVER' || cause.code === 'OUTPUT_CONFLICT');
 }
 
 function textOf(cause: unknown): string {

@@ -6,6 +6,7 @@
 import type { Split } from '../../api/source.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { Plan } from '../../graph/plan.ts';
+import { withBegin } from '../begins.ts';
 import { emptyBody } from '../entry.ts';
 import { type JobItem, jobItemName } from '../job-item.ts';
 import { encodeJobItem } from '../job-item-codec.ts';
@@ -108,6 +109,7 @@ function itemOf({ plan, ringSlots = ringSlotsDefault, nowMs }: JobToCreate, spli
     restoring: undefined,
     moving: { generation: 0, parents: [], children: owners, epoch: 1 },
     until: [],
+    begins: withBegin(undefined, 0, nowMs),
     rings: listedRings({ rings: [] }, 0, owners),
   };
 }

@@ -14,6 +14,7 @@
 
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
+import { withBegin } from '../begins.ts';
 import type { EntryHead, PendingTransaction } from '../entry.ts';
 import { decodeHead } from '../entry-codec.ts';
 import type { CompletedCheckpoint, JobItem, Restoring } from '../job-item.ts';
@@ -87,7 +88,8 @@ export async function continueRestore(run: PulseRun): Promise<void> {
   await settle(run, completed, seals);
   // Another restore, or none, by now: the next pulse reads the item again.
   if (!(await createRings(run, { completed, restoring, until, seals }))) return;
-  await run.change((item) => withRestored(item, restoring, until, places));
+  const nowMs = run.options.clock.now();
+  await run.change((item) => withRestored(item, restoring, { until, places, nowMs }));
   run.hasEnded = true;
   if (run.item.generation !== restoring.generation) return;
   run.tell({ kind: 'restored', checkpoint: restoring.checkpoint, generation: restoring.generation });
@@ -187,7 +189,12 @@ export function withSealedPlaces(places: JobItem['places'], seals: readonly Entr
 }
 
 /** Pure: the item in its new generation, or the same one when this restore is over. */
-export function withRestored(item: JobItem, restoring: Restoring, until: JobItem['until'], places: JobItem['places']): JobItem {
+export function withRestored(
+  item: JobItem,
+  restoring: Restoring,
+  o: Pick<JobItem, 'until' | 'places'> & { readonly nowMs: number },
+): JobItem {
+  const { until, places, nowMs } = o;
   const { checkpoint, generation, owners } = restoring;
   if (item.restoring?.generation !== generation) return item;
   return {
@@ -201,6 +208,7 @@ export function withRestored(item: JobItem, restoring: Restoring, until: JobItem
     owners,
     until,
     places,
+    begins: withBegin(item.begins, generation, nowMs),
   };
 }
 

@@ -1,6 +1,7 @@
 import type { ObjectStore } from '../ports.ts';
 import { type SinkSurroundings, sinksOf } from './planned-sinks.ts';
 import { startOnce } from './prepare-transaction.ts';
+import { startPrefix } from './transaction-names.ts';
 
 /**
  * Has every sink look at its target, so that one that cannot be written is found before the first record and not at the first barrier. A sink that
@@ -27,4 +28,9 @@ export async function startSinks(o: SinkSurroundings & { readonly objects: Objec
     };
     await startOnce(detached, objects, context);
   }
+}
+
+/** The next transaction of each sink begins with a look at its target, as in a new run of the job. */
+export async function forgetStarts(objects: Pick<ObjectStore, 'list' | 'remove'>): Promise<void> {
+  for (const name of await objects.list(startPrefix)) await objects.remove(name);
 }

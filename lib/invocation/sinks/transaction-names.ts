@@ -22,9 +22,11 @@ export function decisionName(t: Named): string {
   return `decided/${transactionName(t)}`;
 }
 
+export const startPrefix = 'sink/';
+
 /** What `start` of the sink saw. */
 export function startName(sink: string): string {
-  return `sink/${sink}`;
+  return `${startPrefix}${sink}`;
 }
 
 /** How the sink knows the transaction. */

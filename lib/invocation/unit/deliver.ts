@@ -6,6 +6,7 @@
 import type { Sink } from '../../api/sink.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { PlannedOperator } from '../../graph/plan.ts';
+import { begunMsOf } from '../begins.ts';
 import type { Entry, EntryHead } from '../entry.ts';
 import { encodeHead } from '../entry-codec.ts';
 import { acknowledgementName } from '../job-item.ts';
@@ -52,6 +53,7 @@ async function writeRows(warm: WarmSubtask, services: UnitServices): Promise<voi
   const { stage, owner } = warm;
   const { head, body } = warm.newest;
   const place = { generation: head.generation, n: head.deliversOf ?? head.n };
+  const begunMs = begunMsOf(warm.item, head.generation);
   const written = new Map<string, number>();
   const printers = new Map<string, Printer>();
   for (const { sink: uid, bytes } of body.rows) {
@@ -63,7 +65,7 @@ async function writeRows(warm: WarmSubtask, services: UnitServices): Promise<voi
     const rows = decodeRows(bytes);
     const index = written.get(uid) ?? 0;
     written.set(uid, index + rows.count);
-    await writeImmediate({ sink: newSink(operator), rows, context: { ...own, print }, tag: { ...place, index } });
+    await writeImmediate({ sink: newSink(operator), rows, context: { ...own, print }, tag: { begunMs, ...place, index } });
   }
 }
 

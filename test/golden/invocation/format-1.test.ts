@@ -40,6 +40,7 @@ const readers: Readonly<Record<string, (bytes: Uint8Array) => unknown>> = {
   'job-item': decodeJobItem,
   'job-item-ranges': decodeJobItem,
   'job-item-places': decodeJobItem,
+  'job-item-begins': decodeJobItem,
 };
 const read = async (name: string, bytes: Uint8Array): Promise<unknown> => await readers[name]!(bytes);
 
@@ -64,6 +65,7 @@ describe('what format 1 holds is read as it was written', () => {
     ['job-item', stored.jobItem],
     ['job-item-ranges', stored.rangedJobItem],
     ['job-item-places', stored.placedJobItem],
+    ['job-item-begins', stored.begunJobItem],
   ])('%s', async (name, value) => {
     expect(await read(name, frozen(name))).toEqual(value);
   });

@@ -268,6 +268,12 @@ export const placedJobItem: JobItem = {
   places: [['0-s3/3', { sequence: '49590338271490256608559692538361571095921575989136588898', sub: 2 }], ['0-s4/4', '7']], // biome-ignore format: pairs
 };
 
+/** Also since then: when generations began. */
+export const begunJobItem: JobItem = {
+  ...jobItem,
+  begins: [[0, 1_690_000_000_000], [2, 1_700_000_000_000]], // biome-ignore format: pairs
+};
+
 /** Also since then: who several senders are followed by. */
 export const jointMessage: ChannelMessage = {
   generation: 2,
@@ -299,5 +305,6 @@ export function written(): Readonly<Record<string, Uint8Array>> {
     'job-item': encodeJobItem(jobItem),
     'job-item-ranges': encodeJobItem(rangedJobItem),
     'job-item-places': encodeJobItem(placedJobItem),
+    'job-item-begins': encodeJobItem(begunJobItem),
   };
 }

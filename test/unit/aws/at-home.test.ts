@@ -64,7 +64,9 @@ describe('a table that is older than its bucket', () => {
     await expect(pulsesOf(service).pulse()).rejects.toThrow(
       /^STORE_REPLACED: the bucket of job clicks holds checkpoint 7, and the table knows none/,
     );
-    await countOn(ports);
+    await ports.objects.putIfAbsent('sink/out', new Uint8Array([1]));
+    await countOn(ports, 'clicks-table');
+    expect(await ports.objects.get('sink/out')).toBeUndefined();
     expect((await readExistingJob(ports)).item.begun).toBeGreaterThan(7);
     expect((await pulsesOf(service).pulse()).status).toBe('running');
   });
@@ -103,6 +105,18 @@ describe('a table that is at home', () => {
     await noteHome(items, { table: 'b', streams: {} }, 'absent');
     expect(await readHome(items)).toEqual({ table: 'a', streams: { clicks: 'arn' } });
     expect(() => checkHome({ table: 'a', streams: {} }, 'a', 'clicks')).not.toThrow();
+  });
+
+  it.each([
+    ['keeps what sinks have seen of their targets when it is restored', 'clicks-table', true],
+    ['has them look again when it is a copy', restoredTable, false],
+  ])('%s', async (_, table, isKept) => {
+    const service = new FakeService();
+    await pulsesOf(service).pulse();
+    const ports = fakePorts(service);
+    await ports.objects.putIfAbsent('sink/out', new Uint8Array([1]));
+    await countOn(ports, table);
+    expect((await ports.objects.get('sink/out')) !== undefined).toBe(isKept);
   });
 
   it('has counted each checkpoint that the bucket holds', async () => {

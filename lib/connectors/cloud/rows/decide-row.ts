@@ -3,8 +3,9 @@
 //   R2  A version that is committed before another one of the same row is what readers of before see, also when nobody has put it in its place yet.
 //   R3  What a generation before this one has staged, and nobody has committed, was undone by the restore between them.
 
+import { begunMsOfTag } from '../row-tags.ts';
 import type { HeldRow, RowVersion } from './held-row.ts';
-import { attemptOfTag } from './version-tags.ts';
+import { attemptOfTag, tagOfNothing } from './version-tags.ts';
 
 /** What is known of the sink's commits. */
 export interface Commits {
@@ -25,7 +26,8 @@ const leave: RowDecision = { kind: 'leave' };
 /** The version is written down, and nobody sees it yet. */
 export function stageRow(held: HeldRow, version: RowVersion, { newest, open }: Commits): RowDecision {
   const { current, staged } = held;
-  if (current !== undefined && current.tag > newest) return { kind: 'foreign', tag: current.tag };
+  const foreign = foreignTag(current, version, newest);
+  if (foreign !== undefined) return { kind: 'foreign', tag: foreign };
   if (current !== undefined && current.tag >= version.tag) return leave;
   if (staged.some(({ tag }) => tag === version.tag)) return leave;
   const attempt = attemptOfTag(version.tag);
@@ -36,13 +38,21 @@ export function stageRow(held: HeldRow, version: RowVersion, { newest, open }: C
 /** The transaction is committed, or is with this change: the version is the row. */
 export function applyRow(held: HeldRow, version: RowVersion, { newest, open }: Commits): RowDecision {
   const { current, staged } = held;
-  if (current !== undefined && current.tag > newest) return { kind: 'foreign', tag: current.tag };
+  const foreign = foreignTag(current, version, newest);
+  if (foreign !== undefined) return { kind: 'foreign', tag: foreign };
   const later = staged.filter(({ tag }) => tag > version.tag);
   if (current !== undefined && current.tag >= version.tag) {
     const isClean = staged.every(({ tag }) => tag !== version.tag);
     return isClean ? leave : { kind: 'change', row: { ...held, staged: staged.filter(({ tag }) => tag !== version.tag) } };
   }
   return { kind: 'change', row: { ...held, current: version, before: newestBelow(held, version.tag, open) ?? 'none', staged: later } };
+}
+
+/** A tag that the sink never gave, or that of a run that writes at once and began later. */
+function foreignTag(current: RowVersion | undefined, { tag }: RowVersion, newest: string): string | undefined {
+  if (current === undefined || current.tag === '') return undefined;
+  const isLater = current.tag < tagOfNothing && (begunMsOfTag(current.tag) ?? 0) > (begunMsOfTag(tag) ?? 0);
+  return isLater || current.tag > newest ? current.tag : undefined;
 }
 
 function newestBelow({ current, staged }: HeldRow, tag: string, open: readonly string[]): RowVersion | undefined {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { RowWrite } from '../../../../lib/api/row-table.ts';
 import { compareRowTags, type RowTag } from '../../../../lib/api/row-tag.ts';
+import { tagText } from '../../../../lib/connectors/cloud/row-tags.ts';
 import { rowFields } from '../../../../lib/connectors/cloud/row-values.ts';
-import { rowWrites, tagText } from '../../../../lib/connectors/cloud/row-writes.ts';
+import { rowWrites } from '../../../../lib/connectors/cloud/row-writes.ts';
 
 const shape = {
   key: ['user'],
@@ -10,14 +11,15 @@ const shape = {
   isDeleted: (row: unknown) => (row as { readonly gone?: boolean }).gone === true,
   nowSeconds: 1_000,
 };
-const tag: RowTag = { generation: 1, n: 7, index: 0 };
+const tag: RowTag = { begunMs: 1_700_000_000_000, generation: 1, n: 7, index: 0 };
 
 function told(write: RowWrite): unknown {
   const plain = (fields: RowWrite['fields']): Record<string, unknown> =>
     Object.fromEntries(
       [...fields].map(([name, value]) => [name, 'text' in value ? value.text : 'digits' in value ? Number(value.digits) : value.kind]),
     );
-  return { ...write, key: plain(write.key), fields: plain(write.fields) };
+  const { alsoOver: _, ...rest } = write;
+  return { ...rest, key: plain(write.key), fields: plain(write.fields) };
 }
 
 describe('rows of a table', () => {
@@ -67,11 +69,16 @@ describe('rows of a table', () => {
 
   test('texts of tags are ordered as the tags are', () => {
     const tags: readonly RowTag[] = [
-      { generation: 1, n: 9, index: 4 },
-      { generation: 1, n: 10, index: 0 },
-      { generation: 1, n: 10, index: 11 },
-      { generation: 2, n: 0, index: 0 },
-      { generation: 10, n: 2 ** 53 - 1, index: 2 ** 31 },
+      { begunMs: 1, generation: 7, n: 9, index: 4 },
+      { begunMs: 35, generation: 0, n: 1, index: 0 },
+      { begunMs: 36, generation: 0, n: 0, index: 0 },
+      { begunMs: 1_600_000_000_000, generation: 7, n: 9, index: 4 },
+      { begunMs: 1_700_000_000_000, generation: 1, n: 9, index: 4 },
+      { begunMs: 1_700_000_000_000, generation: 1, n: 10, index: 0 },
+      { begunMs: 1_700_000_000_000, generation: 1, n: 10, index: 11 },
+      { begunMs: 1_700_000_000_000, generation: 2, n: 0, index: 0 },
+      { begunMs: 1_700_000_000_000, generation: 10, n: 2 ** 53 - 1, index: 2 ** 31 },
+      { begunMs: 2 ** 53 - 1, generation: 0, n: 0, index: 0 },
     ];
     for (const a of tags)
       for (const b of tags)

@@ -16,7 +16,7 @@ export function contextOf(o: Partial<ImmediateContext> = {}): ImmediateContext {
     clock: stillClock,
     report: () => undefined,
     print: () => undefined,
-    tag: { generation: 1, n: 1, index: 0 },
+    tag: { begunMs: 0, generation: 1, n: 1, index: 0 },
     ...o,
   };
 }

@@ -154,7 +154,7 @@ describe('restore', () => {
   });
   test('raising keeps numbers and forgets what was completed above', () => {
     const marked = { ...item, restoring: { ...restoring, checkpoint: 3 } };
-    const now = withRestored(marked, marked.restoring, [['0-0/0', 9]], undefined);
+    const now = withRestored(marked, marked.restoring, { until: [['0-0/0', 9]], places: undefined, nowMs: 0 });
     expect(now).toMatchObject({
       generation: 2,
       restoring: undefined,
@@ -164,7 +164,7 @@ describe('restore', () => {
       until: [['0-0/0', 9]],
     });
   });
-  test('is not raised twice', () => expect(withRestored(item, restoring, [], undefined)).toBe(item));
+  test('is not raised twice', () => expect(withRestored(item, restoring, { until: [], places: undefined, nowMs: 0 })).toBe(item));
   test('how far a split had been read only grows, and what nobody owns any more is kept', () => {
     const split = { ordinal: 0, split: { id: 'a' }, hasEnded: false, largest: 0, malformed: 0 };
     const seals = [headOf({ splits: [{ ...split, position: { index: 5, at: 5 }, replayUntil: 8 }] })];

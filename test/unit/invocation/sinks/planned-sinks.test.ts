@@ -83,7 +83,7 @@ describe('names', () => {
 });
 
 describe('rows that are written at once', () => {
-  const tag = { generation: 1, n: 7, index: 0 };
+  const tag = { begunMs: 0, generation: 1, n: 7, index: 0 };
 
   test('arrive with what caused them and the tag of their entry, through the bytes of the entry', async () => {
     const given: unknown[] = [];

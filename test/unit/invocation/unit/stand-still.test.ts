@@ -102,8 +102,8 @@ describe('rows of a sink that is written at once', () => {
     const first = [...job.written];
     const lines = [...job.printed];
     expect(first).toEqual([
-      [10, { generation: 0, n: 1, index: 0 }],
-      [20, { generation: 0, n: 1, index: 1 }],
+      [10, { begunMs: 1_700_000_000_000, generation: 0, n: 1, index: 0 }],
+      [20, { begunMs: 1_700_000_000_000, generation: 0, n: 1, index: 1 }],
     ]);
     for (let times = 0; times < 2; times++) {
       await job.pause();
@@ -123,11 +123,11 @@ describe('rows of a sink that is written at once', () => {
     await job.resume();
     job.written.length = 0;
     await job.read(3);
-    expect(job.written.at(-1)).toEqual([30, { generation: 0, n: 3, index: 0 }]);
+    expect(job.written.at(-1)).toEqual([30, { begunMs: 1_700_000_000_000, generation: 0, n: 3, index: 0 }]);
     await job.pause();
     await job.resume();
     await job.newEnvironment().invoke({ kind: 'tick', subtask: '0-0' });
-    expect(job.written.at(-1)).toEqual([30, { generation: 0, n: 3, index: 0 }]);
+    expect(job.written.at(-1)).toEqual([30, { begunMs: 1_700_000_000_000, generation: 0, n: 3, index: 0 }]);
   });
 });
 

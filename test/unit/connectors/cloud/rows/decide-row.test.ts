@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { RowFields } from '../../../../../lib/api/row-table.ts';
+import { tagText } from '../../../../../lib/connectors/cloud/row-tags.ts';
 import { applyRow, type RowDecision, stageRow, unstageRow } from '../../../../../lib/connectors/cloud/rows/decide-row.ts';
 import { type HeldRow, heldRow, itemOfRow, type RowVersion } from '../../../../../lib/connectors/cloud/rows/held-row.ts';
 import { rowAsOf } from '../../../../../lib/connectors/cloud/rows/read-row.ts';
@@ -9,6 +10,7 @@ const key: RowFields = new Map([['k', { kind: 'text', text: 'a' }]]);
 const run = 1_000;
 const tag = (generation: number, checkpoint: number): string => transactionTag(run, { generation, checkpoint });
 const [old, t1, t2, t3] = [tag(0, 9), tag(1, 1), tag(1, 2), tag(1, 3)];
+const atOnce = (begunMs: number): string => tagText({ begunMs, generation: 9, n: 9, index: 9 });
 const at = (of: string): RowVersion => ({ tag: of, content: { kind: 'row', fields: new Map([['by', { kind: 'text', text: of }]]) } });
 const gone = (of: string): RowVersion => ({ tag: of, content: { kind: 'gone', until: '1' } });
 
@@ -36,6 +38,8 @@ describe('staging', () => {
     ['committed before',                             row(t2, t1),                t2, [],    'leave'],
     ['left behind by a later commit',                row(t3, t2),                t3, [],    'leave'],
     ['a tag that the sink never gave',               row(t3, t1),                t2, [],    'foreign'],
+    ['written at once by a run that began before',   row(atOnce(run - 1), 'lost'), t2, [],  [atOnce(run - 1), 'lost', t2]],
+    ['written at once by a run that began later',    row(atOnce(run + 1), 'lost'), t2, [],  'foreign'],
     ['beside an earlier one that waits',             row(old, 'none', t1),       t2, [],    [old, 'none', t1, t2]],
     ['before a later one that waits',                row(old, 'none', t3),       t3, [],    [old, 'none', t2, t3]],
     ['what an earlier generation left goes',         row(t1, 'none', old),       t2, [],    [t1, 'none', t2]],
