@@ -125,6 +125,7 @@ function deployedOf({ place, world, clientsOf, portsOf, targetsOf }: PulseParts,
     environment: createEnvironment(options),
     services: createServices(options),
     sourceContext: (uid) => ({ job: plan.job, uid, files: {} as never, clock, targets, countSkipped: () => undefined }),
+    exchangeStream: () => undefined,
   };
 }
 

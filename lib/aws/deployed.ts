@@ -3,6 +3,7 @@
 //       but a build function may depend on what it should not.
 import { openAwsPorts } from '../adapters/aws/aws-ports.ts';
 import { type AwsClients, createClients } from '../adapters/aws/clients.ts';
+import { openExchange } from '../adapters/aws/open-exchange.ts';
 import { openTargets } from '../adapters/aws/targets/open-targets.ts';
 import { nodeByteStreams } from '../adapters/embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
@@ -12,7 +13,7 @@ import { openTopic } from '../adapters/kafka/open-topic.ts';
 import type { Job } from '../api/job.ts';
 import { ParamValues } from '../api/params.ts';
 import type { SourceContext } from '../api/source.ts';
-import type { Targets } from '../api/targets.ts';
+import type { StreamTarget, Targets } from '../api/targets.ts';
 import { SluiceError } from '../core/errors.ts';
 import { compile } from '../graph/compile.ts';
 import type { Plan } from '../graph/plan.ts';
@@ -36,6 +37,8 @@ export interface Deployed {
   readonly services: UnitServices;
   readonly tally: StageTally;
   sourceContext(uid: string): SourceContext;
+  /** The stream of the exchange in front of a stage; `undefined`: there is a queue, or nothing is sent to it. */
+  exchangeStream(stage: number): StreamTarget | undefined;
 }
 
 export interface DeployedOptions {
@@ -53,7 +56,8 @@ export function openDeployed({ job, variables }: DeployedOptions): Deployed {
   const clients = createClients();
   const { table, bucket, queues } = settings;
   const tally: StageTally = { conflicts: 0 };
-  const ports = counting(openAwsPorts({ table, bucket, queues, clients, random: systemRandom }), tally);
+  const { exchange, streamOf } = openExchange(queues, clients);
+  const ports = counting(openAwsPorts({ table, bucket, queues, exchange, clients, random: systemRandom }), tally);
   const targets = openTargets({
     ...{ bind: settings.bind, clients },
     openTopic: (name, target) => openTopic(name, target, { variables, clock: systemClock }),
@@ -69,6 +73,7 @@ export function openDeployed({ job, variables }: DeployedOptions): Deployed {
     environment: createEnvironment(options),
     services: createServices(options),
     sourceContext: (uid) => ({ job: plan.job, uid, files: nodeFileSystem, clock: systemClock, targets, countSkipped: () => undefined }),
+    exchangeStream: streamOf,
   };
 }
 

@@ -64,7 +64,7 @@ export async function kinesisParts(
   return parts;
 }
 
-function shardOf({ eventID }: KinesisRecord): string {
+export function shardOf({ eventID }: Pick<KinesisRecord, 'eventID'>): string {
   return eventID.slice(0, eventID.indexOf(':'));
 }
 
@@ -96,9 +96,11 @@ export function kinesisAnswerOf(answered: readonly { readonly part: KinesisPart;
     const number = part.numbers[from];
     return number === undefined ? [] : [number];
   });
-  const lowest = open.reduce<string | undefined>(
-    (low, number) => (low === undefined || BigInt(number) < BigInt(low) ? number : low),
-    undefined,
-  );
+  const lowest = lowestOf(open);
   return { batchItemFailures: lowest === undefined ? [] : [{ itemIdentifier: lowest }] };
+}
+
+/** Pure: numbers are of any length, and no order of texts. */
+export function lowestOf(numbers: readonly string[]): string | undefined {
+  return numbers.reduce<string | undefined>((low, number) => (low === undefined || BigInt(number) < BigInt(low) ? number : low), undefined);
 }

@@ -1,4 +1,5 @@
 // What a function of a deployed job is told by its environment (docs/decisions/007).
+import type { ExchangePlaces } from '../adapters/aws/exchange-place.ts';
 import { SluiceError } from '../core/errors.ts';
 
 export interface FunctionSettings {
@@ -11,8 +12,8 @@ export interface FunctionSettings {
   readonly params: Readonly<Record<string, string>>;
   /** Settings, as `sluice.yaml` spells them. */
   readonly set: Readonly<Record<string, string>>;
-  /** Stage → URL of its exchange queue. */
-  readonly queues: Readonly<Record<string, string>>;
+  /** Stage → its exchange queue, or stream. */
+  readonly queues: ExchangePlaces;
   /** Stage → name of its control function. */
   readonly controls: Readonly<Record<string, string>>;
   /** UUIDs of the event source mappings. */

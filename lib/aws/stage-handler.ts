@@ -10,11 +10,13 @@ import { sourceOf } from '../invocation/coordinator/owners.ts';
 import type { Answer, Invocation } from '../invocation/invocation.ts';
 import { queueOfStage } from '../invocation/lane/queues.ts';
 import type { Exchange } from '../invocation/ports.ts';
+import { type GapOptions, takeAroundGap, type Waiting } from './around-gap.ts';
 import { type ControlAnswer, controlAnswer, invocationOf, isControlEvent } from './control-call.ts';
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
 import { isKafkaEvent, type KafkaAnswer, type KafkaEvent, kafkaAnswerOf, kafkaParts, recordsOf, wholeOrNothing } from './kafka-event.ts';
-import { isKinesisEvent, type KinesisAnswer, kinesisAnswerOf, kinesisParts } from './kinesis-event.ts';
+import { isKinesisEvent, type KinesisAnswer, type KinesisEvent, kinesisAnswerOf, kinesisParts } from './kinesis-event.ts';
+import { behindGap, lookAhead, notOurs, shardAnswerOf, shardParts, stopsAtGap, takenOf, waitingOf } from './shard-event.ts';
 import {
   answerOf,
   exchangeParts,
@@ -54,7 +56,7 @@ async function handleEvent(deployed: Deployed, event: object, deadlineMs: number
   const { plan, settings, tally } = deployed;
   const startedMs = clock.now();
   try {
-    if (isKinesisEvent(event)) return kinesisAnswerOf(await invokeAll(deployed, await kinesisParts(deployed, event), deadlineMs));
+    if (isKinesisEvent(event)) return await handleShard(deployed, event, deadlineMs);
     if (isKafkaEvent(event)) return await handlePartitions(deployed, event, deadlineMs);
     if (isSqsEvent(event)) return await handleMessages(deployed, event, deadlineMs);
     throw eventUnknown(event);
@@ -116,6 +118,42 @@ async function invokeAll<P extends Part>(
   );
   if (errors.length > 0 && errors.length === parts.length) throw errors[0];
   return answered.flat();
+}
+
+async function handleShard(deployed: Deployed, event: KinesisEvent, deadlineMs: number): Promise<KinesisAnswer> {
+  const stage = deployed.settings.stage ?? 0;
+  const stream = deployed.exchangeStream(stage);
+  if (stream === undefined) return kinesisAnswerOf(await invokeAll(deployed, await kinesisParts(deployed, event), deadlineMs));
+  const { parts, foreign } = shardParts(stage, event);
+  for (const record of foreign) console.error(errorLine(notOurs(record)));
+  const answered = await invokeAll(deployed, parts, deadlineMs);
+  const open = answered.map(async ({ part, answer }) => {
+    const waiting = waitingOf(part, answer);
+    const { subtask } = part.invocation;
+    return stopsAtGap(answer)
+      ? await goOn(deployed, { subtask, waiting, ahead: () => lookAhead(stream, event, subtask) }, deadlineMs)
+      : waiting;
+  });
+  return shardAnswerOf((await Promise.all(open)).flat().flatMap(({ number }) => number ?? []));
+}
+
+/** Behind a gap. What fails here comes again, as it would have. */
+async function goOn(
+  { environment }: Deployed,
+  { subtask, ...gap }: Omit<GapOptions, 'take'> & { readonly subtask: string },
+  deadlineMs: number,
+): Promise<readonly Waiting[]> {
+  const take = async (messages: readonly Uint8Array[]): Promise<number> =>
+    takenOf(await environment.invoke({ kind: 'messages', subtask, messages }, { deadlineMs }), messages.length);
+  try {
+    const left = await takeAroundGap({ ...gap, take });
+    const [first] = left;
+    if (first?.number !== undefined) console.error(errorLine(behindGap(subtask, first.number)));
+    return left;
+  } catch (error) {
+    console.error(errorLine(error));
+    return gap.waiting;
+  }
 }
 
 async function handlePartitions(deployed: Deployed, event: KafkaEvent, deadlineMs: number): Promise<KafkaAnswer> {

@@ -7,16 +7,16 @@ import {
   SendMessageBatchCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs';
-import { isSluiceError, SluiceError } from '../../core/errors.ts';
+import { SluiceError } from '../../core/errors.ts';
 import type { Delivery, Exchange, OutgoingMessage } from '../../invocation/ports.ts';
 import { checkMessages, checkReceive } from '../../invocation/request-limits.ts';
 import { afterPart, errorOf, errorOfPart, meaningOf, nameOf } from './errors.ts';
 import { stageOfGroup } from './layout.ts';
+import { sendInOrder } from './send-in-order.ts';
 
 /**
  * The exchange as FIFO queues, one for each stage that is sent to.
- *   X1  A batch is accepted in parts. So one request holds one message of each group at most: a later one of a group could else be accepted
- *       before an earlier one, and would keep it out for ever.
+ *   X1  A batch is accepted in parts (send-in-order.ts).
  *   X2  A queue counts text: bytes travel as base64, for which `sendBytesMax` leaves room.
  *   X3  A receipt names its queue.
  */
@@ -32,29 +32,7 @@ export class SqsExchange implements Exchange {
 
   async send(messages: readonly OutgoingMessage[]): Promise<{ readonly left: readonly number[] }> {
     checkMessages(messages);
-    const left: number[] = [];
-    const requests = requestsOf(messages);
-    for (const indexes of requests) {
-      const stopped = new Set(left.map((i) => messages[i]!.group));
-      const wanted = indexes.filter((i) => !stopped.has(messages[i]!.group));
-      left.push(...indexes.filter((i) => !wanted.includes(i)));
-      if (wanted.length > 0) left.push(...(await this.#sendOrLeave(messages, wanted, { isFirst: indexes === requests[0] })));
-    }
-    return { left: left.sort((a, b) => a - b) };
-  }
-
-  /** Once a request was accepted, one that is refused is left: `STORE_THROTTLED` would say that nothing of the whole was sent. */
-  async #sendOrLeave(
-    messages: readonly OutgoingMessage[],
-    indexes: readonly number[],
-    { isFirst }: { readonly isFirst: boolean },
-  ): Promise<readonly number[]> {
-    try {
-      return await this.#sendSome(messages, indexes);
-    } catch (error) {
-      if (!isFirst && isSluiceError(error) && error.code === 'STORE_THROTTLED') return indexes;
-      throw error;
-    }
+    return await sendInOrder(messages, (indexes) => this.#sendSome(messages, indexes));
   }
 
   async #sendSome(messages: readonly OutgoingMessage[], indexes: readonly number[]): Promise<readonly number[]> {
@@ -190,20 +168,4 @@ function deliveryOf(stage: string, message: Message): Delivery {
     receipt: `${stage}${receiptMark}${handle}`,
     receives: Number(attributes.ApproximateReceiveCount ?? 1),
   };
-}
-
-/** Pure: which messages go together, in order: of one queue, and of each group one at most. */
-export function requestsOf(messages: readonly OutgoingMessage[]): readonly (readonly number[])[] {
-  const requests: { readonly stage: string; readonly groups: Set<string>; readonly indexes: number[] }[] = [];
-  for (const [i, { group }] of messages.entries()) {
-    const stage = stageOfGroup(group);
-    const last = requests.findLastIndex((request) => request.groups.has(group));
-    const fitting = requests.find((request, at) => at > last && request.stage === stage);
-    if (fitting === undefined) requests.push({ stage, groups: new Set([group]), indexes: [i] });
-    else {
-      fitting.groups.add(group);
-      fitting.indexes.push(i);
-    }
-  }
-  return requests.map(({ indexes }) => indexes);
 }

@@ -61,13 +61,15 @@ async function refuseWhileItMayGoOn({ opened: { ports }, deployed: { job, stack 
 }
 
 interface Kept {
-  readonly what: 'table' | 'bucket' | 'queue';
+  readonly what: 'table' | 'bucket' | 'queue' | 'stream';
   readonly name: string;
 }
 
 /** Pure. What the stack leaves behind. */
 export function stateOf({ table, bucket, queues }: Pick<DeployedJob, 'table' | 'bucket' | 'queues'>): readonly Kept[] {
-  const own = Object.values(queues).map((name): Kept => ({ what: 'queue', name }));
+  const own = Object.values(queues).map(
+    (place): Kept => (typeof place === 'string' ? { what: 'queue', name: place } : { what: 'stream', name: place.stream }),
+  );
   return [{ what: 'table', name: table }, { what: 'bucket', name: bucket }, ...own];
 }
 

@@ -1,6 +1,9 @@
 // Removes where the state of a job lies. What is gone already is no error, so that it can be done again.
+
+import { clientSettings } from '../../adapters/aws/client-settings.ts';
 import { type AwsClients, closeClients, createClients } from '../../adapters/aws/clients.ts';
 import { nameOf } from '../../adapters/aws/errors.ts';
+import { queuesIn, streamsIn } from '../../adapters/aws/exchange-place.ts';
 import { type AwsPlace, asked, loadClient } from './sdk.ts';
 import type { DeployedJob } from './stack.ts';
 
@@ -12,9 +15,13 @@ export async function removeState(stores: Stores, place: AwsPlace, say: (line: s
   try {
     await removeTable(clients, stores.table, place); // first: without it no function of the job does anything
     say(`table ${stores.table} is deleted`);
-    for (const url of Object.values(stores.queues)) {
+    for (const url of Object.values(queuesIn(stores.queues))) {
       await removeQueue(clients, url, place);
       say(`queue ${url} is deleted`);
+    }
+    for (const { stream } of Object.values(streamsIn(stores.queues))) {
+      await removeStream(stream, place);
+      say(`stream ${stream} is deleted`);
     }
     await removeBucket(clients, stores.bucket, place);
     say(`bucket ${stores.bucket} is deleted`);
@@ -51,6 +58,17 @@ async function removeTable({ dynamodb }: AwsClients, table: string, place: AwsPl
 async function removeQueue({ sqs }: AwsClients, url: string, place: AwsPlace): Promise<void> {
   const sdk = await loadClient('@aws-sdk/client-sqs', () => import('@aws-sdk/client-sqs'));
   await unlessGone(`sqs:DeleteQueue on ${url}`, place, () => sqs.send(new sdk.DeleteQueueCommand({ QueueUrl: url })));
+}
+
+async function removeStream(arn: string, place: AwsPlace): Promise<void> {
+  const sdk = await loadClient('@aws-sdk/client-kinesis', () => import('@aws-sdk/client-kinesis'));
+  const client = new sdk.KinesisClient(clientSettings({ endpoint: place.endpoint }));
+  const remove = new sdk.DeleteStreamCommand({ StreamARN: arn, EnforceConsumerDeletion: true });
+  try {
+    await unlessGone(`kinesis:DeleteStream on ${arn}`, place, () => client.send(remove));
+  } finally {
+    client.destroy();
+  }
 }
 
 /** A bucket is deleted only when it is empty, of older versions too. */

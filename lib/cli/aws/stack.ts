@@ -1,5 +1,6 @@
 // What a stack says of the job that it holds: its outputs are the command line's map (docs/decisions/007).
 import type { Output } from '@aws-sdk/client-cloudformation';
+import type { ExchangePlaces } from '../../adapters/aws/exchange-place.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { nearest } from '../../core/suggest.ts';
 import { appOutput } from './job-app.ts';
@@ -18,8 +19,8 @@ export interface DeployedJob {
   readonly query: string;
   /** Stage (its index in the plan) → name of its control function. */
   readonly controls: Readonly<Record<string, string>>;
-  /** Stage → URL of its exchange queue. */
-  readonly queues: Readonly<Record<string, string>>;
+  /** Stage → its exchange queue, or stream. */
+  readonly queues: ExchangePlaces;
   /** Name in the job → ARN of the stream that it is bound to. */
   readonly streams: Readonly<Record<string, string>>;
   /** UUIDs of its event source mappings. */
@@ -103,7 +104,7 @@ function jobOf(stack: string, prefix: string, said: Said): DeployedJob {
     pulse: text('Pulse'),
     query: text('Query'),
     controls: Object.assign({}, ...parts('Controls')) as Record<string, string>,
-    queues: Object.assign({}, ...parts('Queues')) as Record<string, string>,
+    queues: Object.assign({}, ...parts('Queues')) as ExchangePlaces,
     streams: streamsOf(Object.assign({}, ...parts('Bind')) as Record<string, Bound>),
     mappings: parts('Mappings').flat() as string[],
     isWholeStack: said.has(appOutput),
