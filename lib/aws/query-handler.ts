@@ -3,6 +3,7 @@
 import { lookUpState } from '../adapters/invocations/state-look-up.ts';
 import { jsonText } from '../cli/json-text.ts';
 import { SluiceError } from '../core/errors.ts';
+import { describedOperators } from '../invocation/coordinator/checkpoint-sizes.ts';
 import { readExistingJob } from '../invocation/coordinator/read-job.ts';
 import { isUnsettled, type ListedTransaction, listTransactions, transactionFields } from '../invocation/sinks/list-transactions.ts';
 import { settleByHand } from '../invocation/sinks/settle-by-hand.ts';
@@ -12,6 +13,7 @@ import { errorLine, functionError } from './function-error.ts';
 import { settlerOf } from './pulse-handler.ts';
 
 export type Query =
+  | { readonly command: 'operators' }
   | { readonly command: 'state get'; readonly operator: string; readonly state: string; readonly key: unknown }
   | { readonly command: 'dead-letters list' }
   | { readonly command: 'dead-letters redrive'; readonly letters: readonly string[] | 'all' }
@@ -31,6 +33,8 @@ export async function handleQuery(deployed: Deployed, query: Query): Promise<Ans
 
 async function answer(deployed: Deployed, query: Query): Promise<Answer> {
   switch (query.command) {
+    case 'operators':
+      return { state: 'done', operators: describedOperators(deployed.plan) };
     case 'state get': {
       const { operator, state, key } = query;
       return { state: 'done', operator, name: state, key, ...(await lookUpState(deployed.services, { operator, state, key })) };

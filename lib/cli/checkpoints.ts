@@ -110,6 +110,8 @@ interface OperatorReport {
   readonly parallelism: number;
   readonly maxParallelism: number;
   readonly bytes: number;
+  /** The same of each subtask. */
+  readonly subtasks: readonly { readonly subtask: number; readonly bytes: number }[];
   readonly keyed: readonly { readonly name: string; readonly kind: string; readonly version: number }[];
   readonly keyGroups: number;
   /** Operator state, its elements added up over the subtasks. */
@@ -120,7 +122,10 @@ interface OperatorReport {
 /** What a checkpoint holds of each operator, over all its subtasks. */
 function operatorsOf(metadata: CheckpointMetadata): readonly OperatorReport[] {
   return metadata.operators.map(({ uid, name, parallelism, maxParallelism }) => {
-    const handles = metadata.subtasks.flatMap((subtask) => subtask.operators.filter((operator) => operator.uid === uid));
+    const parts = metadata.subtasks.flatMap(({ subtask, operators }) =>
+      operators.filter((operator) => operator.uid === uid).map((handle) => ({ subtask, handle })),
+    );
+    const handles = parts.map(({ handle }) => handle);
     const keyed = new Map(handles.flatMap((h) => h.keyed?.states ?? []).map((state) => [state.name, state] as const));
     const lists = new Map<string, { readonly name: string; readonly redistribution: string; readonly elements: number }>();
     for (const { name: list, redistribution, count } of handles.flatMap((h) => h.lists)) {
@@ -132,6 +137,7 @@ function operatorsOf(metadata: CheckpointMetadata): readonly OperatorReport[] {
       parallelism,
       maxParallelism,
       bytes: sum(handles, bytesOf),
+      subtasks: parts.map(({ subtask, handle }) => ({ subtask, bytes: bytesOf(handle) })),
       keyed: [...keyed.values()].map((state) => ({ name: state.name, kind: state.kind, version: state.version })),
       keyGroups: sum(handles, (h) => h.keyed?.groups.length ?? 0),
       lists: [...lists.values()],

@@ -1,8 +1,8 @@
 // `sluice checkpoints list|show` for a job of `--runtime invocations`. They only read, so they may be called beside a run.
 import { itemOf, loadPlan, type OpenedJob } from '../adapters/invocations/tools.ts';
-import type { StateShape } from '../api/state.ts';
 import { SluiceError } from '../core/errors.ts';
 import { headsOf, readHandles } from '../invocation/coordinator/checkpoint-objects.ts';
+import { type DescribedOperator, describedOperators, type SubtaskSizes, sizesOf } from '../invocation/coordinator/checkpoint-sizes.ts';
 import type { EntryHead } from '../invocation/entry.ts';
 import type { CompletedCheckpoint } from '../invocation/job-item.ts';
 import { loadJob } from './job-file.ts';
@@ -50,73 +50,110 @@ function pathOf({ database }: OpenedJob, { metadata }: CompletedCheckpoint): str
   return `${database}#${metadata}`;
 }
 
-/** The newest checkpoint. */
-export async function tellCheckpoint(opened: OpenedJob, output: Output): Promise<number> {
+/** The operators of a job; `undefined`: its code is not at hand. */
+export type OperatorsOf = () => Promise<readonly DescribedOperator[] | undefined>;
+
+/**
+ * The newest checkpoint.
+ * @param operatorsOf  the module that the last run named, when absent
+ */
+export async function tellCheckpoint(opened: OpenedJob, output: Output, operatorsOf: OperatorsOf = fromModule(opened)): Promise<number> {
   const { completed, job } = await itemOf(opened);
   const newest = completed.at(-1);
   if (newest === undefined)
     throw new SluiceError('CHECKPOINT_NOT_FOUND', { message: `${job} has no completed checkpoint yet`, next: 'try-again', job });
-  const heads = headsOf(await readHandles(opened.ports.objects, newest));
+  const handles = await readHandles(opened.ports.objects, newest);
+  const [heads, sizes] = [headsOf(handles), await sizesOf(opened.ports.objects, handles)];
+  const operators = reportsOf(await operatorsOf(), heads, sizes);
   const { checkpoint, trigger, begunMs, completedMs, bytes, generation } = newest;
-  const operators = await operatorsOf(opened, heads);
+  const stateBytes = sum(sizes, bytesOfSubtask);
   output.text(
     [
       `checkpoint ${checkpoint} of ${job}${trigger === 'final' ? ', which had finished' : ''}`,
       `  trigger   ${trigger}`,
       `  taken     ${timeText(begunMs)}`,
       `  duration  ${spanText(completedMs - begunMs)}`,
-      `  size      ${bytesText(bytes)}`,
+      `  metadata  ${bytesText(bytes)}`,
+      `  state     ${bytesText(stateBytes)}${operators?.some(({ isShared }) => isShared) === true ? besides : ''}`,
       `  mode      invocations, generation ${generation}`,
       `  path      ${pathOf(opened, newest)}`,
       '',
-      tableText(
-        ['subtask', 'entry', 'in the table', 'input', 'transactions'],
-        heads.map((h) => [h.subtask, String(h.n), `up to ${h.flushedThrough}`, inputText(h), String(h.transactions.length)]),
-        [1, 4],
-      ),
-      ...(operators === undefined
-        ? []
-        : [
-            '',
-            tableText(
-              ['operator', 'subtasks', 'state', 'transactions'],
-              operators.map((o) => [o.uid, String(o.parallelism), stateText(o), String(o.pendingTransactions)]),
-              [1, 3],
-            ),
-          ]),
+      subtaskTable(heads, sizes),
+      ...(operators === undefined ? [] : ['', operatorTable(operators)]),
     ].join('\n'),
   );
-  output.object({ job, state: 'done', ...fieldsOf(opened, newest), subtasks: heads.map(subtaskFields), operators });
+  const subtasks = heads.map((head, at) => subtaskFields(head, sizes[at]!));
+  output.object({ job, state: 'done', ...fieldsOf(opened, newest), stateBytes, subtasks, operators });
   return 0;
 }
 
-interface OperatorReport {
-  readonly uid: string;
-  readonly name: string;
-  readonly parallelism: number;
-  readonly keyed: readonly { readonly name: string; readonly kind: string }[];
+/** The table is no checkpoint's own, so that its bytes are no checkpoint's size. */
+const besides = ', besides keyed state in the table, which checkpoints share';
+
+function fromModule(opened: OpenedJob): OperatorsOf {
+  return async () => {
+    const plan = await loadPlan(opened, loadJob).catch(() => undefined); // it is gone, or makes another plan
+    return plan === undefined ? undefined : describedOperators(plan);
+  };
+}
+
+interface OperatorReport extends DescribedOperator {
+  /** Without what lies in the table. */
+  readonly bytes: number;
+  /** The same of each subtask that has any. */
+  readonly subtasks: readonly { readonly subtask: string; readonly bytes: number }[];
   readonly pendingTransactions: number;
 }
 
-/**
- * Which states each operator has, from the job's code, and what its sink has promised. A handle names the entry that the state is as of; how much
- * that is in bytes nobody has counted. `undefined`: the code is not here or makes another plan.
- */
-async function operatorsOf(opened: OpenedJob, heads: readonly EntryHead[]): Promise<readonly OperatorReport[] | undefined> {
-  const plan = await loadPlan(opened, loadJob).catch(() => undefined);
+/** Pure. */
+function reportsOf(
+  operators: readonly DescribedOperator[] | undefined,
+  heads: readonly EntryHead[],
+  sizes: readonly SubtaskSizes[],
+): readonly OperatorReport[] | undefined {
   const transactions = heads.flatMap((head) => head.transactions);
-  return plan?.stages.flatMap(({ operators, parallelism }) =>
-    operators.map(({ uid, name, node }) => ({
-      uid,
-      name,
-      parallelism,
-      keyed: Object.entries('state' in node.operator ? (node.operator.state as StateShape) : {}).map(([property, { name, kind }]) => ({
-        name: name ?? property,
-        kind,
-      })),
-      pendingTransactions: transactions.filter(({ sink }) => sink === uid).length,
-    })),
+  return operators?.map((operator) => {
+    const subtasks = sizes.flatMap(({ subtask, operators: of }) => {
+      const bytes = of.get(operator.uid);
+      return bytes === undefined ? [] : [{ subtask, bytes }];
+    });
+    const pendingTransactions = transactions.filter(({ sink }) => sink === operator.uid).length;
+    return { ...operator, bytes: sum(subtasks, ({ bytes }) => bytes), subtasks, pendingTransactions };
+  });
+}
+
+function subtaskTable(heads: readonly EntryHead[], sizes: readonly SubtaskSizes[]): string {
+  return tableText(
+    ['subtask', 'entry', 'in the table', 'input', 'metadata', 'state', 'transactions'],
+    heads.map((h, at) => {
+      const { metadataBytes } = sizes[at]!;
+      const state = bytesText(bytesOfSubtask(sizes[at]!));
+      const transactions = String(h.transactions.length);
+      return [h.subtask, String(h.n), `up to ${h.flushedThrough}`, inputText(h), bytesText(metadataBytes), state, transactions];
+    }),
+    [1, 4, 5, 6],
   );
+}
+
+function operatorTable(operators: readonly OperatorReport[]): string {
+  return tableText(
+    ['operator', 'subtasks', 'size', 'state', 'transactions'],
+    operators.map((o) => [o.uid, String(o.parallelism), sizeText(o), stateText(o), String(o.pendingTransactions)]),
+    [1, 2, 4],
+  );
+}
+
+function sizeText({ bytes, isShared }: OperatorReport): string {
+  if (!isShared) return bytesText(bytes);
+  return bytes === 0 ? 'in the table' : `${bytesText(bytes)} + table`;
+}
+
+function bytesOfSubtask({ operators }: SubtaskSizes): number {
+  return sum([...operators.values()], (bytes) => bytes);
+}
+
+function sum<T>(all: readonly T[], of: (one: T) => number): number {
+  return all.reduce((total, one) => total + of(one), 0);
 }
 
 function stateText({ keyed }: OperatorReport): string {
@@ -130,12 +167,14 @@ function inputText({ splits, channels }: EntryHead): string {
     .join(', ');
 }
 
-function subtaskFields(h: EntryHead): Readonly<Record<string, unknown>> {
+function subtaskFields(h: EntryHead, sizes: SubtaskSizes): Readonly<Record<string, unknown>> {
   return {
     subtask: h.subtask,
     n: h.n,
     flushedThrough: h.flushedThrough,
     hasEnded: h.hasEnded,
+    metadataBytes: sizes.metadataBytes,
+    stateBytes: bytesOfSubtask(sizes),
     splits: h.splits.map(({ split, position, hasEnded }) => ({ id: split.id, index: position?.index ?? 0, hasEnded })),
     pendingTransactions: h.transactions.length,
   };

@@ -208,7 +208,12 @@ describe('commands on a running job', () => {
       expect((listed.checkpoints as readonly unknown[]).length).toBeGreaterThan(0);
       const shown = resultOf(await place.sluice('checkpoints', 'show', 'typed', '--json'));
       expect(shown).toMatchObject({ job: 'typed', isFinished: false });
-      expect(shown.operators).toContainEqual(expect.objectContaining({ uid: 'count', keyed: [{ name: 'n', kind: 'value' }] }));
+      expect(shown.operators).toContainEqual(
+        expect.objectContaining({ uid: 'count', keyed: [{ name: 'n', kind: 'value' }], isShared: true, bytes: 0 }),
+      );
+      const { stdout: told } = await place.sluice('checkpoints', 'show', 'typed');
+      expect(told).toMatch(/^ {2}state {5}\d+ B, besides keyed state in the table, which checkpoints share$/m);
+      expect(told).toMatch(/^count +1 +in the table +n \(value\)/m);
 
       const get = ['state', 'get', 'typed', '--operator', 'count', '--state', 'n'];
       expect((await place.sluice(...get, '--key', 'a')).stdout).toBe('2\n');

@@ -1,4 +1,6 @@
 // `sluice status [NAME]` and `sluice checkpoints list|show NAME` with `--stack STACK`. They only read.
+import { describeError } from '../../core/errors.ts';
+import type { DescribedOperator } from '../../invocation/coordinator/checkpoint-sizes.ts';
 import type { JobItem } from '../../invocation/job-item.ts';
 import type { Call, Command } from '../commands.ts';
 import { tellCheckpoint, tellCheckpoints } from '../invocation-checkpoints.ts';
@@ -8,7 +10,21 @@ import { placeOf, withDeployment } from './open.ts';
 import { type DeployedJob, readStack } from './stack.ts';
 
 export const listDeployedCheckpoints: Command = (call) => withDeployment(call, ({ opened }) => tellCheckpoints(opened, call.output));
-export const showDeployedCheckpoint: Command = (call) => withDeployment(call, ({ opened }) => tellCheckpoint(opened, call.output));
+export const showDeployedCheckpoint: Command = (call) =>
+  withDeployment(call, ({ opened, deployed, functions }) =>
+    tellCheckpoint(opened, call.output, async () => {
+      try {
+        const { operators } = (await functions.call(deployed.query, { command: 'operators' })) as {
+          readonly operators: readonly DescribedOperator[];
+        };
+        return operators;
+      } catch (error) {
+        // What the checkpoint itself says is known all the same, also of a function that an older version made.
+        call.output.note(`operators are not shown: ${describeError(error)}`);
+        return undefined;
+      }
+    }),
+  );
 
 export const statusDeployed: Command = async (call) => {
   const stack = call.arguments.flags.get('stack')![0]!;

@@ -22,9 +22,13 @@ export function createBaseOf({ ports, patience, backend }: BaseOptions): (p: {
 }) => StateBase {
   const { table, objects } = ports;
   return ({ subtask, snapshot, view }) => {
-    if (backend.kind === 'dynamodb' || (backend.kind === 'memory' && backend.isDefault === true))
-      return new TableBase({ table, objects, view, patience });
+    if (usesTable(backend)) return new TableBase({ table, objects, view, patience });
     const limitBytes = backend.kind === 'memory' ? backend.stateBytesMax : undefined;
     return new SnapshotBase({ objects, snapshot, limitBytes, subtask });
   };
+}
+
+/** Whether keyed state lies in the versioned table; otherwise it is a snapshot. */
+export function usesTable(backend: BackendSettings): boolean {
+  return backend.kind === 'dynamodb' || (backend.kind === 'memory' && backend.isDefault === true);
 }

@@ -51,6 +51,13 @@ describe('the state of a key', () => {
   });
 });
 
+it('its operators are told with their keyed states, and whether those lie in the table', async () => {
+  const { ask } = await runningJob();
+  const { operators } = await ask({ command: 'operators' });
+  expect(operators).toContainEqual(expect.objectContaining({ uid: 'count', isShared: true }));
+  expect(operators).toContainEqual(expect.objectContaining({ uid: 'clicks', keyed: [], isShared: false }));
+});
+
 describe('dead letters', () => {
   it('are listed with what they were and why, and redriven by name', async () => {
     const { ask, send } = await runningJob();
