@@ -10,9 +10,7 @@ import { usageError } from './arguments.ts';
 import type { Call, Command } from './commands.ts';
 import { invocationsJob, refuseWhenGone, voiceOf } from './invocations-job.ts';
 import { loadJob } from './job-file.ts';
-import { jsonText } from './json-text.ts';
-import { tableText } from './table.ts';
-import { timeText } from './time-text.ts';
+import { letterTable, letterText, outcomeText } from './letter-texts.ts';
 
 async function withServices(call: Call, work: (opened: OpenedJob, services: UnitServices) => Promise<number>): Promise<number> {
   const opened = await invocationsJob(call);
@@ -26,31 +24,17 @@ async function withServices(call: Call, work: (opened: OpenedJob, services: Unit
 
 export const list: Command = (call) =>
   withServices(call, async ({ job }, services) => {
-    const letters = await listLetters(services);
-    const rows = letters.map(({ id, subtask, letter }) => [id, subtask, letter.operator, timeText(letter.atMs), letter.error.message]);
-    call.output.text(rows.length === 0 ? 'no dead letter' : tableText(['letter', 'subtask', 'operator', 'parked', 'error'], rows));
-    call.output.object({ job, state: 'done', letters: letters.map(letterFields) });
+    const letters = (await listLetters(services)).map(letterFields);
+    call.output.text(letterTable(letters));
+    call.output.object({ job, state: 'done', letters });
     return 0;
   });
 
 export const show: Command = (call) =>
   withServices(call, async ({ job }, services) => {
-    const chosen = chosenOf(call, await listLetters(services), true);
-    for (const { id, subtask, letter } of chosen) {
-      const { operator, error, place, record, generation, n, atMs } = letter;
-      call.output.text(
-        [
-          `letter ${id}`,
-          `  operator  ${operator}`,
-          `  subtask   ${subtask}, entry ${n} of generation ${generation}`,
-          `  place     ${place}, record ${record}`,
-          `  parked    ${timeText(atMs)}`,
-          `  error     ${error.code}: ${error.message}`,
-          `  record    ${jsonText(letter.batch.values[0])}`,
-        ].join('\n'),
-      );
-    }
-    call.output.object({ job, state: 'done', letters: chosen.map(letterFields) });
+    const letters = chosenOf(call, await listLetters(services), true).map(letterFields);
+    for (const letter of letters) call.output.text(letterText(letter));
+    call.output.object({ job, state: 'done', letters });
     return 0;
   });
 
@@ -62,9 +46,9 @@ export const redrive: Command = (call) =>
     const results: Readonly<Record<string, unknown>>[] = [];
     for (const { id, subtask } of chosenOf(call, await listLetters(services), false)) {
       const answer = await environment.invoke({ kind: 'redrive', subtask, letter: id });
-      const outcome = answer.kind === 'done' ? 'redriven' : `refused (${answer.why})`;
-      call.output.text(`${id}: ${outcome}`);
-      results.push({ letter: id, outcome: answer.kind === 'done' ? 'redriven' : answer.why });
+      const result = { letter: id, outcome: answer.kind === 'done' ? 'redriven' : answer.why };
+      call.output.text(outcomeText(result));
+      results.push(result);
     }
     const isDone = results.every(({ outcome }) => outcome === 'redriven');
     call.output.object({ job, state: isDone ? 'done' : 'refused', letters: results });

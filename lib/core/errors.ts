@@ -24,6 +24,10 @@ const advice: Readonly<Record<Next, string>> = {
   'report-a-bug': 'this is a defect of Sluice, please report it with this text',
 };
 
+export function isNext(text: string): text is Next {
+  return Object.hasOwn(advice, text);
+}
+
 /** The fields of a `SluiceError`: the sentence, the consequence, the cause, and the place in the user's words. */
 export interface SluiceErrorFields extends Record<string, unknown> {
   /** One sentence that names the thing, the value and the limit. */

@@ -4,8 +4,8 @@ import { usageError } from '../arguments.ts';
 import type { Call, Command } from '../commands.ts';
 import { jsonOrText, requiredFlag } from '../invocations-job.ts';
 import { jsonText } from '../json-text.ts';
+import { letterTable, letterText, outcomeText } from '../letter-texts.ts';
 import { tableText } from '../table.ts';
-import { timeText } from '../time-text.ts';
 import { withDeployment } from './open.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -28,24 +28,32 @@ export const stateGetDeployed: Command = (call) => {
   });
 };
 
-export const listDeployedLetters: Command = (call) => letters(call, undefined);
-export const showDeployedLetters: Command = (call) => letters(call, call.arguments.flags.get('letter'));
+const listed = { command: 'dead-letters list' };
 
-function letters(call: Call, wanted: readonly string[] | undefined): Promise<number> {
-  return ask(call, { command: 'dead-letters list' }, (answer) => {
-    const all = (answer.letters ?? []) as readonly Fields[];
-    for (const id of wanted ?? [])
-      if (!all.some(({ letter }) => letter === id)) throw usageError(`there is no dead letter '${id}'`, { letter: id });
-    const shown = wanted === undefined ? all : all.filter(({ letter }) => wanted.includes(letter as string));
-    const rows = shown.map((l) => [l.letter, l.subtask, l.operator, timeText(Number(l.parkedMs)), errorText(l.error)].map(String));
-    call.output.text(rows.length === 0 ? 'no dead letter' : tableText(['letter', 'subtask', 'operator', 'parked', 'error'], rows));
-    if (wanted !== undefined) for (const { letter, value } of shown) call.output.text(`${letter}: ${jsonText(value)}`);
-    return 0;
-  });
+function lettersOf(answer: Fields): readonly Fields[] {
+  return (answer.letters ?? []) as readonly Fields[];
 }
 
-function errorText(error: unknown): string {
-  return typeof error === 'object' && error !== null && 'message' in error ? String(error.message) : String(error);
+export const listDeployedLetters: Command = (call) =>
+  ask(call, listed, (answer) => {
+    call.output.text(letterTable(lettersOf(answer)));
+    return 0;
+  });
+
+export const showDeployedLetters: Command = (call) =>
+  withDeployment(call, async ({ deployed, functions }) => {
+    const all = lettersOf((await functions.call(deployed.query, listed)) as Fields);
+    const wanted = call.arguments.flags.get('letter');
+    const letters = wanted === undefined ? all : wanted.map((id) => letterOf(all, id));
+    for (const letter of letters) call.output.text(letterText(letter));
+    call.output.object({ job: deployed.job, state: 'done', letters });
+    return 0;
+  });
+
+function letterOf(all: readonly Fields[], id: string): Fields {
+  const found = all.find(({ letter }) => letter === id);
+  if (found !== undefined) return found;
+  throw usageError(`there is no dead letter '${id}'`, { letter: id });
 }
 
 export const redriveDeployedLetters: Command = (call) => {
@@ -53,7 +61,7 @@ export const redriveDeployedLetters: Command = (call) => {
   if ((ids.length === 0) !== call.arguments.flags.has('all'))
     throw usageError(`\`sluice ${call.shape.name}\` needs --letter, once for each, or --all`);
   return ask(call, { command: 'dead-letters redrive', letters: ids.length === 0 ? 'all' : ids }, (answer) => {
-    for (const { letter, outcome } of (answer.letters ?? []) as readonly Fields[]) call.output.text(`${letter}: ${outcome}`);
+    for (const result of lettersOf(answer)) call.output.text(outcomeText(result));
     return answer.state === 'done' ? 0 : 1;
   });
 };

@@ -1,5 +1,6 @@
 // What functions of a deployed job decide about its life. Pure.
 import { describe, expect, it } from 'vitest';
+import { thrownByFunction } from '../../../lib/adapters/aws/thrown.ts';
 import { checkStages } from '../../../lib/aws/deployed.ts';
 import { functionError } from '../../../lib/aws/function-error.ts';
 import { decideNext, takesInput } from '../../../lib/aws/pulse-handler.ts';
@@ -97,9 +98,31 @@ describe('an execution of the coordinator', () => {
 });
 
 describe('an error of a function', () => {
-  it('has its code in front of its message, because that is all that Lambda keeps', () => {
+  it('has its code in front of its message and what is to be done behind it, because that is all that Lambda keeps', () => {
     const error = functionError(new SluiceError('STORE_MISSING', { message: 'table clicks is gone', next: 'repair-state' }));
-    expect([error.name, error.message]).toEqual(['SluiceError', 'STORE_MISSING: table clicks is gone']);
+    expect([error.name, error.message]).toEqual(['SluiceError', 'STORE_MISSING: table clicks is gone\nnext: repair-state']);
+  });
+
+  it.each([
+    [
+      'an advice of its own',
+      { advice: 'pause it: first' },
+      { code: 'JOB_NOT_IN_STATE', next: 'fix-the-command', details: { advice: 'pause it: first' } },
+    ],
+    ['none', {}, { code: 'JOB_NOT_IN_STATE', next: 'fix-the-command', details: { function: 'clicks-query' } }],
+  ])('is the same for whoever called the function, with %s', (_, more, expected) => {
+    const { message } = functionError(
+      new SluiceError('JOB_NOT_IN_STATE', { message: 'clicks is running', next: 'fix-the-command', ...more }),
+    );
+    const told = thrownByFunction('clicks-query', { errorType: 'SluiceError', errorMessage: message });
+    expect(told).toMatchObject({ ...expected, message: 'clicks-query: clicks is running' });
+  });
+
+  it('of another family, or of a version that says less, is to be tried again', () => {
+    const told = (errorMessage: string): object => thrownByFunction('f', { errorType: 'Error', errorMessage });
+    expect(told('2026 Task timed out after 30.00 seconds')).toMatchObject({ code: 'FUNCTION_FAILED', next: 'try-again' });
+    expect(told('STATE_UNKNOWN: no such\nstate')).toMatchObject({ code: 'STATE_UNKNOWN', message: 'f: no such\nstate', next: 'try-again' });
+    expect(told('STATE_UNKNOWN: no such\nnext: dance')).toMatchObject({ code: 'STATE_UNKNOWN', next: 'try-again' });
   });
 
   it('that is not ours keeps its name', () => {
