@@ -27,7 +27,8 @@ export function cancelOnSignals(told: (signal: CancelSignal) => void): Cancellat
   process.on('SIGTERM', handle);
   return {
     signal: controller.signal,
-    exitCode: () => codes[first ?? 'SIGINT'],
+    // `sluice cancel` notes its wish before it sends the signal, and a run may have ended by the one before it hears the other.
+    exitCode: () => codes[first ?? 'SIGTERM'],
     end() {
       process.off('SIGINT', handle);
       process.off('SIGTERM', handle);
