@@ -3,10 +3,10 @@ import { defineConfig } from 'vitest/config';
 
 const here = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 
-// `npm test` runs everything that needs nothing but Node. Four modes run what needs more, each alone: `npm run test:kill` starts processes and kills
+// `npm test` runs everything that needs nothing but Node. Five modes run what needs more, each alone: `npm run test:kill` starts processes and kills
 // them at random moments, `npm run test:aws` talks to an emulator of AWS that it starts, `npm run test:e2e` deploys to one,
-// `npm run test:states` runs the coordinator's state machine on LocalStack's interpreter.
-const modes = ['kill', 'aws', 'e2e', 'states'];
+// `npm run test:states` runs the coordinator's state machine on LocalStack's interpreter, `npm run test:services` starts a Kafka broker.
+const modes = ['kill', 'aws', 'e2e', 'states', 'services'];
 
 export default defineConfig(({ mode }) => ({
   resolve: {

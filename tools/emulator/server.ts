@@ -30,22 +30,35 @@ export function stopping(child: ChildProcess, tidy: () => Promise<void>): () => 
 
 const startWithinMs = 60_000;
 
-/** Waits until the address answers. @throws with the end of the log when the process ends or stays silent */
-export async function answering(url: string, child: ChildProcess, log: string, stop: () => Promise<void>): Promise<void> {
+/**
+ * Waits until the address answers.
+ * @param isUp  how it is asked; a URL by default
+ * @throws with the end of the log when the process ends or stays silent
+ */
+export async function answering(
+  url: string,
+  child: ChildProcess,
+  log: string,
+  stop: () => Promise<void>,
+  isUp: () => Promise<boolean> = () => isGood(url),
+): Promise<void> {
   const until = Date.now() + startWithinMs;
   for (;;) {
-    const isUp = await fetch(url).then(
-      (answer) => answer.ok,
-      () => false,
-    );
-    if (isUp) return;
+    if (await isUp()) return;
     if (child.exitCode !== null || Date.now() > until) {
       const said = await readFile(log, 'utf8').catch(() => '');
       await stop();
-      throw new Error(`the emulator does not answer at ${url}. The end of its log:\n${said.slice(-2_000)}`);
+      throw new Error(`nothing answers at ${url}. The end of its log:\n${said.slice(-2_000)}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+}
+
+function isGood(url: string): Promise<boolean> {
+  return fetch(url).then(
+    (answer) => answer.ok,
+    () => false,
+  );
 }
 
 export async function freePort(): Promise<number> {

@@ -24,6 +24,9 @@ export const topicMeanings: ReadonlyMap<string, 'forbidden' | 'missing'> = new M
   ['INVALID_TOPIC_EXCEPTION', 'missing'],
 ]);
 
+/** The client looks a topic up before it asks for it, and then has no name for what brokers call UNKNOWN_TOPIC_OR_PARTITION. */
+const clientsOwn = { code: 'PLT_KFK_USER', begins: 'Unknown topic ' } as const;
+
 /** Pure. */
 export function topicError(error: unknown, what: string): SluiceError {
   if (error instanceof SluiceError) return error;
@@ -53,7 +56,8 @@ export function topicError(error: unknown, what: string): SluiceError {
 /** Of the error and of those within it, the innermost last. */
 function namesOf(error: unknown, depth = 0): readonly string[] {
   if (typeof error !== 'object' || error === null || depth > 6) return [];
-  const { apiId, code, errors = [], cause } = error as ClientError;
-  const own = [apiId, code].filter((name) => typeof name === 'string');
+  const { apiId, code, message, errors = [], cause } = error as ClientError;
+  const isUnknown = code === clientsOwn.code && message?.startsWith(clientsOwn.begins) === true;
+  const own = [apiId, isUnknown ? 'UNKNOWN_TOPIC_OR_PARTITION' : code].filter((name) => typeof name === 'string');
   return [...own, ...[...errors, cause].flatMap((inner) => namesOf(inner, depth + 1))];
 }

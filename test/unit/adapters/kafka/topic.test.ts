@@ -45,6 +45,12 @@ describe('what an error of a topic means', () => {
     expect(topicError(outer, 'kafka:Fetch of topic clicks').code).toBe(code);
   });
 
+  test('a topic that the client itself does not find is missing; what else it says of its user is asked again', () => {
+    const own = (message: string): unknown => Object.assign(new Error(message), { code: 'PLT_KFK_USER' });
+    expect(topicError(own('Unknown topic clicks.'), 'x').code).toBe('STORE_MISSING');
+    expect(topicError(own('Client is closed.'), 'x').code).toBe('STORE_UNCERTAIN');
+  });
+
   test('everything else is asked again, and what is ours already stays as it is', () => {
     for (const error of [
       new Error('socket hang up'),
