@@ -18,7 +18,7 @@ export function bytesToBinaryString(bytes: Uint8Array, start = 0, end: number = 
 
 /** The same memory as a Buffer, for its native text methods; nothing is copied. */
 export function viewOf(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
 /** Lower-case hexadecimal text of bytes, for messages and fixtures. */

@@ -12,7 +12,8 @@ import * as tag from './value-tags.ts';
  */
 export class ValueReader {
   readonly #bytes: Buffer;
-  readonly #view: DataView;
+  /** Made when the first number of eight bytes comes. */
+  #view: DataView | undefined;
   readonly #what: string;
   #at: number;
   #owning = false;
@@ -24,7 +25,6 @@ export class ValueReader {
    */
   constructor(bytes: Uint8Array, offset = 0, what = 'value') {
     this.#bytes = viewOf(bytes);
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#at = offset;
     this.#what = what;
   }
@@ -76,7 +76,7 @@ export class ValueReader {
   readFloat64(): number {
     this.#need(8);
     this.#at += 8;
-    return this.#view.getFloat64(this.#at - 8, true);
+    return this.#numbers().getFloat64(this.#at - 8, true);
   }
 
   /** The bytes of `writeBytes`: a copy, so that a small value does not keep a whole file in memory. */
@@ -89,6 +89,18 @@ export class ValueReader {
     this.#need(length);
     this.#at += length;
     return new Uint8Array(this.#bytes.subarray(this.#at - length, this.#at));
+  }
+
+  /** The next bytes, not copied: for who reads them at once and keeps nothing of them. */
+  viewRaw(length: number): Uint8Array {
+    this.#need(length);
+    this.#at += length;
+    return this.#bytes.subarray(this.#at - length, this.#at);
+  }
+
+  /** The text of `readString`, for texts that come again and again, such as names: the last ones are remembered instead of made again. */
+  readName(): string {
+    return this.#name();
   }
 
   readString(): string {
@@ -143,6 +155,11 @@ export class ValueReader {
     });
   }
 
+  #numbers(): DataView {
+    this.#view ??= new DataView(this.#bytes.buffer, this.#bytes.byteOffset, this.#bytes.byteLength);
+    return this.#view;
+  }
+
   #need(bytes: number): void {
     if (bytes > this.#bytes.length - this.#at) throw this.damaged('it ends too early');
   }
@@ -182,7 +199,7 @@ export class ValueReader {
       case tag.tagBigint64:
         this.#need(8);
         this.#at += 8;
-        return this.#view.getBigInt64(this.#at - 8, true);
+        return this.#numbers().getBigInt64(this.#at - 8, true);
       case tag.tagBigintPositive:
         return this.#bigint();
       case tag.tagBigintNegative:
@@ -223,7 +240,6 @@ export class ValueReader {
     return this.#bytes.toString('latin1', start, this.#at);
   }
 
-  /** A property name. Names repeat from object to object, so the last ones are remembered instead of made again. */
   #name(): string {
     const t = this.#bytes[this.#at];
     if (t === undefined || (t & 0xe0) !== tag.tagShortText) return this.readString();

@@ -21,7 +21,7 @@ export class ValueWriter {
 
   /** @param capacity  bytes to begin with; the buffer doubles when it is full */
   constructor(capacity = 256) {
-    this.#buffer = Buffer.allocUnsafeSlow(Math.max(capacity, 64));
+    this.#buffer = roomFor(Math.max(capacity, 64));
     this.#view = viewOn(this.#buffer);
   }
 
@@ -126,10 +126,13 @@ export class ValueWriter {
   take(): Uint8Array {
     const length = this.#at;
     this.#at = 0;
-    if (length < handOverFromBytes) return new Uint8Array(this.#buffer.subarray(0, length));
-    const bytes = new Uint8Array(this.#buffer.buffer, this.#buffer.byteOffset, length);
-    this.#buffer = Buffer.allocUnsafeSlow(64);
-    this.#view = viewOn(this.#buffer);
+    const isCopied = length < handOverFromBytes;
+    const bytes = isCopied
+      ? new Uint8Array(this.#buffer.subarray(0, length))
+      : new Uint8Array(this.#buffer.buffer, this.#buffer.byteOffset, length);
+    if (isCopied) giveBack(this.#buffer);
+    this.#buffer = nothing;
+    this.#view = viewOn(nothing);
     return bytes;
   }
 
@@ -266,11 +269,28 @@ export class ValueWriter {
         next: 'fix-the-job',
       });
     }
-    const larger = Buffer.allocUnsafeSlow(Math.min(writerBytesMax, Math.max(needed, this.#buffer.length * 2)));
+    const larger = roomFor(Math.min(writerBytesMax, Math.max(needed, this.#buffer.length * 2, 64)));
     this.#buffer.copy(larger, 0, 0, this.#at);
     this.#buffer = larger;
     this.#view = viewOn(larger);
   }
+}
+
+const nothing = Buffer.alloc(0);
+
+/** Of a writer that has nothing written any more: most writers live for a few lines, and write less than this holds. */
+let spare: Buffer | undefined;
+const spareBytesMax = 8_192;
+
+function roomFor(bytes: number): Buffer {
+  const room = spare;
+  if (room === undefined || room.length < bytes) return Buffer.allocUnsafeSlow(Math.max(bytes, handOverFromBytes));
+  spare = undefined;
+  return room;
+}
+
+function giveBack(room: Buffer): void {
+  if (room.length <= spareBytesMax && room.length > (spare?.length ?? 0)) spare = room;
 }
 
 function viewOn(buffer: Buffer): DataView {

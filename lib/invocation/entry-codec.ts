@@ -55,13 +55,13 @@ export function packEntry(e: Entry, o: { readonly inlineBytesMax: number; readon
 
 /** @throws SluiceError `FORMAT_NEWER`; `DATA_DAMAGED`, also for a closed stub */
 export function unpackHead(bytes: Uint8Array): EntryHead {
-  return decodeHead(openEntry(bytes).readBytes());
+  return readHead(openEntry(bytes));
 }
 
 /** @throws SluiceError `FORMAT_NEWER`; `DATA_DAMAGED`, also for a closed stub; `OBJECT_MISSING` when the object of the body is gone */
 export async function unpackEntry(bytes: Uint8Array, objects: ObjectStore): Promise<Entry> {
   const reader = openEntry(bytes);
-  const head = decodeHead(reader.readBytes());
+  const head = readHead(reader);
   switch (readChoice(reader, bodyForms, 'form of a body')) {
     case 'empty':
       reader.expectEnd();
@@ -79,7 +79,7 @@ export async function unpackEntry(bytes: Uint8Array, objects: ObjectStore): Prom
 /** Name of the object that holds the body; `undefined` when the entry holds it itself. Errors as `unpackHead`. */
 export function bodyObjectOf(bytes: Uint8Array): string | undefined {
   const reader = openEntry(bytes);
-  reader.readRaw(reader.readVarint());
+  reader.viewRaw(reader.readVarint());
   return readChoice(reader, bodyForms, 'form of a body') === 'object' ? reader.readString() : undefined;
 }
 
@@ -106,6 +106,10 @@ function openEntry(bytes: Uint8Array): ValueReader {
   const reader = new ValueReader(bytes, 0, 'entry');
   if (readForm(reader) === entryForm.stub) throw reader.damaged('a closed stub is no entry');
   return reader;
+}
+
+function readHead(reader: ValueReader): EntryHead {
+  return decodeHead(reader.viewRaw(reader.readVarint()));
 }
 
 function isEmpty(body: EntryBody): boolean {

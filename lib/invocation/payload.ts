@@ -39,7 +39,7 @@ export class NameReader {
   read(): string {
     const number = this.#reader.readVarint();
     if (number === 0) {
-      const name = this.#reader.readString();
+      const name = this.#reader.readName();
       this.#known.push(name);
       return name;
     }
@@ -156,10 +156,10 @@ export function writeBlob(writer: ValueWriter, packed: { readonly form: number; 
  */
 export function readBlob(reader: ValueReader, what: string): ValueReader {
   const form = reader.readByte();
-  if (form === blobForm.plain) return new ValueReader(reader.readRaw(reader.remaining), 0, what);
+  if (form === blobForm.plain) return new ValueReader(reader.viewRaw(reader.remaining), 0, what);
   if (form !== blobForm.deflated) throw reader.damaged(`no content has form ${form}`);
   const length = reader.readVarint();
-  const packed = reader.readRaw(reader.remaining);
+  const packed = reader.viewRaw(reader.remaining);
   if (length === 0 || length > (packed.length + 1) * deflateRatioMax) throw reader.damaged('its length cannot be true');
   return new ValueReader(inflate(reader, packed, length), 0, what);
 }

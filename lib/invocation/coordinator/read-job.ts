@@ -2,10 +2,11 @@
 //   J1  A change is decided from the item as it is and stored on the condition that it still is. Whoever loses reads again and decides again.
 //   J2  What the item says of a change under way goes beside it as `change`, which the creation of rings is checked against.
 
+import { equalBytes } from '../../core/bytes.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { type JobItem, jobItemName, type Moving } from '../job-item.ts';
 import { decodeJobItem, encodeJobItem } from '../job-item-codec.ts';
-import type { InvocationPorts } from '../ports.ts';
+import type { InvocationPorts, JobItems } from '../ports.ts';
 
 export interface ReadJob {
   readonly item: JobItem;
@@ -15,10 +16,19 @@ export interface ReadJob {
 /** Others may be faster this often in one change; more means that something changes the item in a loop. */
 const triesMax = 50;
 
+/** What was read last through a port. Every unit reads the item twice, and mostly finds what it found before. */
+const lastRead = new WeakMap<JobItems, { readonly bytes: Uint8Array; readonly item: JobItem }>();
+
 /** @returns `undefined`: there is no such job */
-export async function readJob(ports: Pick<InvocationPorts, 'items'>): Promise<ReadJob | undefined> {
-  const stored = await ports.items.get(jobItemName);
-  return stored === undefined ? undefined : { item: decodeJobItem(stored.bytes), revision: stored.revision };
+export async function readJob({ items }: Pick<InvocationPorts, 'items'>): Promise<ReadJob | undefined> {
+  const stored = await items.get(jobItemName);
+  if (stored === undefined) return undefined;
+  const { bytes, revision } = stored;
+  const known = lastRead.get(items);
+  if (known !== undefined && equalBytes(known.bytes, bytes)) return { item: known.item, revision };
+  const item = decodeJobItem(bytes);
+  lastRead.set(items, { bytes, item });
+  return { item, revision };
 }
 
 /** @throws SluiceError `JOB_UNKNOWN` */
