@@ -1,17 +1,19 @@
 // bind-files.ts puts files in the place of services, before a job is planned: a file ends, can be read again and is no queue, and a plan depends on
-// such things. A job that runs where its services are is left as it is.
+// such things. A job that runs where its services are is left as it is, and so is a sink that is bound to a service itself.
 //   B1  Every name of the job is bound, and everything that is bound is a name of the job.
+//   B2  A source is read from a file: what delivers the records of a stream or a queue, and knows its shards and receipts, is there in a deployment only.
 
 import { SluiceError } from '../core/errors.ts';
 import { nearest } from '../core/suggest.ts';
-import type { Binding } from './binding.ts';
+import type { Binding, BindingKind } from './binding.ts';
+import { type BoundService, serviceBehind, serviceForms } from './bound-service.ts';
 import type { LogicalNode, OperatorSpec } from './description.ts';
 import type { Sink } from './sink.ts';
 
 export type FileBindings = Readonly<Record<string, string>>;
 
 /**
- * @param bind  name → path
+ * @param bind  name → path or service
  * @throws SluiceError `BIND_UNKNOWN`, `BIND_MISSING`, `BIND_UNFIT`, each naming the flag
  */
 export function bindFiles(nodes: readonly LogicalNode[], bind: FileBindings): readonly LogicalNode[] {
@@ -21,7 +23,13 @@ export function bindFiles(nodes: readonly LogicalNode[], bind: FileBindings): re
     const binding = bindingOf(node.operator);
     if (binding === undefined) return node;
     const path = Object.hasOwn(bind, binding.name) ? bind[binding.name] : undefined;
-    if (path === undefined || path === '') throw missing(binding.name, node.operator.kind === 'source');
+    const isSource = node.operator.kind === 'source';
+    if (path === undefined || path === '') throw missing(binding, isSource);
+    const service = serviceBehind(binding.name, path);
+    if (service !== undefined) {
+      checkService(binding, service, { isSource, path });
+      return node;
+    }
     return { ...node, operator: boundTo(node.operator, binding.name, path) };
   });
 }
@@ -63,11 +71,32 @@ function unknownName(name: string, names: ReadonlySet<string>): SluiceError {
   });
 }
 
-function missing(name: string, isSource: boolean): SluiceError {
+/** @throws SluiceError `BIND_UNFIT` */
+function checkService({ name, kinds }: Binding, { kind }: BoundService, { isSource, path }: { isSource: boolean; path: string }): void {
+  const refuse = (why: string, advice: string): never => {
+    throw new SluiceError('BIND_UNFIT', { message: `--bind ${name}=${path}: ${why}`, next: 'fix-the-command', advice, binding: name });
+  };
+  if (isSource)
+    refuse(
+      `'${name}' is a source, and a run on one machine reads files only`,
+      `give a file to read: --bind ${name}=FILE; or deploy the job`,
+    );
+  if (kinds.includes(kind)) return;
+  refuse(`'${name}' does not write to ${kind}`, `give ${formsOf(name, kinds) || `a directory: --bind ${name}=DIRECTORY`}`);
+}
+
+function formsOf(name: string, kinds: readonly BindingKind[]): string {
+  return kinds.flatMap((kind) => (kind === 'kafka' ? [] : [`--bind ${name}=${serviceForms[kind]}`])).join(' or ');
+}
+
+function missing({ name, kinds }: Binding, isSource: boolean): SluiceError {
+  const service = formsOf(name, kinds);
   return new SluiceError('BIND_MISSING', {
     message: `the ${isSource ? 'source' : 'sink'} '${name}' is bound to nothing`,
     next: 'fix-the-command',
-    advice: isSource ? `give a file to read: --bind ${name}=FILE` : `give a directory for its rows: --bind ${name}=DIRECTORY`,
+    advice: isSource
+      ? `give a file to read: --bind ${name}=FILE`
+      : `give a directory for its rows: --bind ${name}=DIRECTORY${service === '' ? '' : `, or what it writes to: ${service}`}`,
     binding: name,
   });
 }

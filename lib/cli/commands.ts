@@ -19,6 +19,8 @@ export interface CommandEntry extends Described {
   readonly load?: () => Promise<Command>;
   /** With --stack; absent: the command is not for deployed jobs. */
   readonly loadDeployed?: () => Promise<Command>;
+  /** Without --stack too it may ask the services that sinks of the job are bound to, at an --endpoint. */
+  readonly asksServices?: true;
   /** With and without --stack. */
   readonly always?: () => Promise<Command>;
 }
@@ -26,9 +28,9 @@ export interface CommandEntry extends Described {
 const set: Flag = { name: 'set', value: 'key=value', repeats: true, help: 'a setting of sluice.yaml, for this call; may be repeated' };
 const bind: Flag = {
   name: 'bind',
-  value: 'name=PATH',
+  value: 'name=PATH|dynamodb:TABLE|…',
   repeats: true,
-  help: 'a file in the place of a service that the job names; may be repeated',
+  help: 'what stands behind a name of the job: a file; for a sink also dynamodb:TABLE, s3:BUCKET/FOLDER, sqs:URL, kinesis:STREAM; may be repeated',
 };
 const laterFlags = (...names: readonly (readonly [string, string?])[]): readonly Flag[] =>
   names.map(([name, value]) => ({ name, ...(value === undefined ? {} : { value }), help: '', notYet: true }));
@@ -55,7 +57,8 @@ const run: CommandShape = {
     { name: 'chaos', help: 'with --runtime invocations: deliver twice, and kill and stop workers, on purpose' },
     set,
     bind,
-    ...laterFlags(['stack', 'NAME'], ['endpoint', 'URL']),
+    { name: 'endpoint', value: 'URL', help: 'address of an emulator of AWS, for what the job is bound to' },
+    ...laterFlags(['stack', 'NAME']),
   ],
 };
 
@@ -126,7 +129,7 @@ const letter: Flag = { name: 'letter', value: 'ID', repeats: true, help: 'as `de
 const all: Flag = { name: 'all', help: 'all that are listed' };
 
 export const commands: readonly CommandEntry[] = [
-  { shape: run, summary: 'runs a job', load: async () => (await import('./run.ts')).run },
+  { shape: run, summary: 'runs a job', asksServices: true, load: async () => (await import('./run.ts')).run },
   {
     shape: plan,
     summary: 'shows operators, stages, exchanges, states and the guarantee',
@@ -147,18 +150,21 @@ export const commands: readonly CommandEntry[] = [
   {
     shape: named('cancel', 'NAME'),
     summary: 'cancels a running job and waits until it has ended',
+    asksServices: true,
     load: async () => (await import('./cancel.ts')).cancel,
     loadDeployed: async () => (await import('./aws/stop.ts')).cancelDeployed,
   },
   {
     shape: named('pause', 'NAME'),
     summary: 'lets a job of --runtime invocations stand still; its input stays where it is',
+    asksServices: true,
     load: async () => (await import('./pause.ts')).pause,
     loadDeployed: async () => (await import('./aws/stop.ts')).pauseDeployed,
   },
   {
     shape: named('resume', 'NAME'),
     summary: 'lets a paused or failed job go on from where it stands',
+    asksServices: true,
     load: async () => (await import('./pause.ts')).resume,
     loadDeployed: async () => (await import('./aws/stop.ts')).resumeDeployed,
   },
@@ -177,12 +183,14 @@ export const commands: readonly CommandEntry[] = [
   {
     shape: named('transactions commit', 'NAME', transaction, all),
     summary: 'makes promised rows visible',
+    asksServices: true,
     load: async () => (await import('./transactions.ts')).commit,
     loadDeployed: async () => (await import('./aws/code.ts')).commitDeployedTransactions,
   },
   {
     shape: named('transactions abort', 'NAME', transaction, all),
     summary: 'gives promised rows up',
+    asksServices: true,
     load: async () => (await import('./transactions.ts')).abort,
     loadDeployed: async () => (await import('./aws/code.ts')).abortDeployedTransactions,
   },

@@ -6,4 +6,5 @@ nodeModule.enableCompileCache(); // workers are started again and again
 installModuleHooks();
 const { serveInvocations } = await import('../adapters/invocations/worker.ts');
 const { loadJob } = await import('./job-file.ts');
-serveInvocations({ load: loadJob, process });
+const { openBound } = await import('./aws/services.ts');
+serveInvocations({ load: loadJob, openTargets: async (bind) => (await openBound(bind))?.targets, process });

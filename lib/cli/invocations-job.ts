@@ -5,11 +5,13 @@ import { newestGeneration } from '../adapters/embedded/attempt-directory.ts';
 import { findRoot } from '../adapters/embedded/checkpoint-directory.ts';
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { databaseName, findDatabase } from '../adapters/invocations/job-place.ts';
-import type { OpenedJob } from '../adapters/invocations/tools.ts';
+import type { OpenedJob, Voice } from '../adapters/invocations/tools.ts';
 import { SluiceError } from '../core/errors.ts';
 import { readExistingJob } from '../invocation/coordinator/read-job.ts';
 import { readRing } from '../invocation/ring.ts';
 import { usageError } from './arguments.ts';
+import { useEndpoint } from './aws/endpoint.ts';
+import { openBound } from './aws/services.ts';
 import type { Call } from './commands.ts';
 import { loadConfiguration } from './configuration.ts';
 import { jobUnknown } from './job-unknown.ts';
@@ -119,6 +121,18 @@ export function jsonOrText(text: string): unknown {
     return JSON.parse(text);
   } catch {
     return text;
+  }
+}
+
+/** The same with what names of the job were bound to when it was started last. @throws SluiceError `PACKAGE_MISSING` */
+export async function withTargets<T>(call: Call, opened: OpenedJob, work: (voice: Voice) => Promise<T>): Promise<T> {
+  useEndpoint(call.arguments.flags);
+  const { recordedStart } = await import('../adapters/invocations/tools.ts');
+  const bound = await openBound((await recordedStart(opened.ports))?.global.bind);
+  try {
+    return await work({ ...voiceOf(call), targets: bound?.targets });
+  } finally {
+    bound?.close();
   }
 }
 

@@ -92,7 +92,7 @@ function misspelledFlag(
   return meant === undefined ? undefined : unknown(meant);
 }
 
-/** A run needs a file for every name; a plan can be shown without. */
+/** A run needs a target for every name; a plan can be shown without. */
 function bindOf({ name: command }: CommandShape, given: readonly string[] | undefined): Pick<GlobalSettings, 'bind'> {
   if (given === undefined && command !== 'run') return {};
   return { bind: readBind(given ?? [], 'PATH') };

@@ -69,10 +69,11 @@ async function perform(words: readonly string[], output: Output): Promise<number
 }
 
 /** Where the job of the call is: in this place, or deployed. */
-function loaderOf({ shape, load, loadDeployed, always }: CommandEntry, { flags }: Arguments): () => Promise<Command> {
+function loaderOf({ shape, load, loadDeployed, always, asksServices }: CommandEntry, { flags }: Arguments): () => Promise<Command> {
   if (always !== undefined) return always;
   const isDeployed = flags.has('stack');
-  if (flags.has('endpoint') && !isDeployed) throw usageError('--endpoint is for deployed jobs; --stack is missing');
+  if (flags.has('endpoint') && !isDeployed && asksServices !== true)
+    throw usageError('--endpoint is for deployed jobs; --stack is missing');
   if (isDeployed && loadDeployed === undefined) throw usageError(`\`sluice ${shape.name}\` is not for deployed jobs`);
   const loader = isDeployed ? loadDeployed : load;
   if (loader === undefined) throw usageError(`\`sluice ${shape.name}\` is for deployed jobs; --stack is missing`);

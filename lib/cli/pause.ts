@@ -6,7 +6,7 @@ import { itemOf, loadPlan, type OpenedJob, ownerOf, standStill } from '../adapte
 import { requestPause, requestResume } from '../invocation/coordinator/job-life.ts';
 import type { JobStatus } from '../invocation/job-item.ts';
 import type { Call, Command } from './commands.ts';
-import { invocationsJob, voiceOf } from './invocations-job.ts';
+import { invocationsJob, withTargets } from './invocations-job.ts';
 import { loadJob } from './job-file.ts';
 import { ownerOfProcess, pidOfOwner } from './ports.ts';
 
@@ -47,7 +47,8 @@ export async function stillnessOf(call: Call, opened: OpenedJob, status: JobStat
     const owner = await ownerOf(opened);
     if (owner === undefined) {
       const plan = await loadPlan(opened, loadJob);
-      await standStill(opened, plan, voiceOf(call), { owner: ownerOfProcess(process.pid), leaves: status });
+      const owner = ownerOfProcess(process.pid);
+      await withTargets(call, opened, (voice) => standStill(opened, plan, voice, { owner, leaves: status }));
     } else await patience(owner);
   }
 }

@@ -1,5 +1,6 @@
 // The flags of `--runtime invocations`, and how a run with them is started.
 import type { RunRequest, RunResult } from '../adapters/embedded/run-types.ts';
+import type { Targets } from '../api/targets.ts';
 import { positiveInteger, usageError } from './arguments.ts';
 import type { Call } from './commands.ts';
 import type { JobCall } from './job-call.ts';
@@ -38,7 +39,7 @@ export function invocationFlags({ arguments: { flags } }: Call): InvocationFlags
 export async function invocationsRun(
   { arguments: given, output }: Call,
   flags: InvocationFlags,
-  { settings }: JobCall,
+  { settings, targets }: Pick<JobCall, 'settings'> & { readonly targets: Targets | undefined },
 ): Promise<(request: RunRequest) => Promise<RunResult>> {
   const { runInvocations } = await import('../adapters/invocations/run.ts');
   const chaos = flags.isChaotic
@@ -47,6 +48,7 @@ export async function invocationsRun(
   return (request) =>
     runInvocations({
       ...request,
+      targets,
       file: given.positionals[0]!,
       worker: workerModule(),
       workers: flags.workers,

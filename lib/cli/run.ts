@@ -3,6 +3,9 @@ import { checkpointRoot, noteRoot, pathOfUri } from '../adapters/embedded/checkp
 import { nodeFileSystem } from '../adapters/embedded/node-file-system.ts';
 import { forgetRun, registerRun } from '../adapters/embedded/registry.ts';
 import type { RunEvent, RunRequest, RunResult } from '../adapters/embedded/run-types.ts';
+import type { Targets } from '../api/targets.ts';
+import { useEndpoint } from './aws/endpoint.ts';
+import { openBound } from './aws/services.ts';
 import type { Call, Command } from './commands.ts';
 import { exitCodes, tellFailure } from './failure.ts';
 import { type JobCall, prepareJob } from './job-call.ts';
@@ -16,6 +19,7 @@ import { cancelOnSignals } from './signals.ts';
 export const run: Command = async (call: Call): Promise<number> => {
   const { output } = call;
   const invocations = invocationFlags(call);
+  useEndpoint(call.arguments.flags);
   const prepared = await prepareJob(call);
   const job = prepared.job.name;
   const { checkpoints, checkpointsDirectory } = prepared.description.settings;
@@ -35,10 +39,17 @@ export const run: Command = async (call: Call): Promise<number> => {
   const began = performance.now();
   try {
     // What is wrong with the job is told before the engine is loaded.
-    const start = invocations === undefined ? await embeddedRun() : await invocationsRun(call, invocations, prepared);
-    const result = await start(requestOf(call, prepared, cancellation.signal, report));
-    tellResult(output, job, result);
-    return result.state === 'cancelled' ? cancellation.exitCode() : exitCodes.done;
+    const bound = await openBound(prepared.settings.bind);
+    const { targets } = bound ?? {};
+    try {
+      const start =
+        invocations === undefined ? await embeddedRun(targets) : await invocationsRun(call, invocations, { ...prepared, targets });
+      const result = await start(requestOf(call, prepared, cancellation.signal, report));
+      tellResult(output, job, result);
+      return result.state === 'cancelled' ? cancellation.exitCode() : exitCodes.done;
+    } finally {
+      bound?.close();
+    }
   } catch (error) {
     const code = tellFailure(output, error, { job, seconds: Math.round(performance.now() - began) / 1_000 });
     return hasStarted ? exitCodes.failed : code; // a job that ran and failed was not wrongly used, whoever is to blame
@@ -50,9 +61,9 @@ export const run: Command = async (call: Call): Promise<number> => {
 
 type Run = (request: RunRequest) => Promise<RunResult>;
 
-async function embeddedRun(): Promise<Run> {
+async function embeddedRun(targets: Targets | undefined): Promise<Run> {
   const { runJob } = await import('../adapters/embedded/run.ts');
-  return (request) => runJob(embeddedPorts(), request);
+  return (request) => runJob({ ...embeddedPorts(), ...(targets === undefined ? {} : { targets }) }, request);
 }
 
 function requestOf(call: Call, prepared: JobCall, cancel: AbortSignal, report: (event: RunEvent) => void): RunRequest {

@@ -5,7 +5,7 @@ import { isUnsettled, type ListedTransaction, listTransactions, transactionField
 import { settleByHand } from '../invocation/sinks/settle-by-hand.ts';
 import { usageError } from './arguments.ts';
 import type { Call, Command } from './commands.ts';
-import { invocationsJob, voiceOf } from './invocations-job.ts';
+import { invocationsJob, withTargets } from './invocations-job.ts';
 import { loadJob } from './job-file.ts';
 import { countText } from './progress.ts';
 import { tableText } from './table.ts';
@@ -45,13 +45,16 @@ async function settle(call: Call, how: 'commit' | 'abort'): Promise<number> {
     await refuseWhileItWorks(opened, how);
     const listed = await listTransactions(opened.ports, await itemOf(opened));
     const wanted = names.length === 0 ? listed.filter(isUnsettled) : names.map((name) => findOne(listed, name));
-    const settler = settlerOf(opened, await loadPlan(opened, loadJob), voiceOf(call));
+    const plan = await loadPlan(opened, loadJob);
     const tooLate: string[] = [];
-    for (const { transaction, name } of wanted) {
-      const outcome = await settleByHand(opened.ports, settler, { transaction, how });
-      if (how === 'abort' && outcome === 'committed') tooLate.push(name);
-      output.text(tooLate.includes(name) ? `${name} was committed before, and stays so: its rows are visible` : `${name} is ${outcome}`);
-    }
+    await withTargets(call, opened, async (voice) => {
+      const settler = settlerOf(opened, plan, voice);
+      for (const { transaction, name } of wanted) {
+        const outcome = await settleByHand(opened.ports, settler, { transaction, how });
+        if (how === 'abort' && outcome === 'committed') tooLate.push(name);
+        output.text(tooLate.includes(name) ? `${name} was committed before, and stays so: its rows are visible` : `${name} is ${outcome}`);
+      }
+    });
     const settled = { transactions: wanted.map(({ name }) => name), settled: how };
     output.object({ job: opened.job, state: 'done', ...settled, ...(tooLate.length === 0 ? {} : { wereCommitted: tooLate }) });
     return tooLate.length === 0 ? 0 : 1;

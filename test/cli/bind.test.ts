@@ -77,3 +77,34 @@ test('a plan can be shown without anything bound', async () => {
   expect(code).toBe(0);
   expect(stdout).toMatch(/fromSource\(kinesis\)/);
 });
+
+/** Node finds the packages of AWS no more, as where nobody has installed them. */
+const withoutAws = `data:text/javascript,${encodeURIComponent(`
+import { registerHooks } from 'node:module';
+registerHooks({
+  resolve(specifier, context, next) {
+    if (!specifier.startsWith('@aws-sdk/')) return next(specifier, context);
+    throw Object.assign(new Error('Cannot find package ' + specifier), { code: 'ERR_MODULE_NOT_FOUND' });
+  },
+});
+`)}`;
+
+test.each([
+  [[], 'sqs:http://127.0.0.1:1/0/totals', /PACKAGE_MISSING: --bind totals=sqs:… needs .*npm install .*@aws-sdk\/client-sqs/s],
+  [['--runtime', 'invocations'], 'sqs:http://127.0.0.1:1/0/totals', /PACKAGE_MISSING: --bind totals=sqs:…/],
+  [
+    ['--set', 'state.backend=dynamodb', '--set', 'state.backend.dynamodb.table=states'],
+    './out',
+    /PACKAGE_MISSING: DynamoDbStateBackend needs @aws-sdk/,
+  ],
+] as const)('packages that are not installed are told with the command that installs them (%s %s)', async (more, target, message) => {
+  const words = ['run', 'job.js', '--bind', 'clicks=./clicks.ndjson', '--bind', `totals=${target}`, ...more];
+  const { code, stderr } = await place().start(words, { NODE_OPTIONS: `--import=${withoutAws}` }).ended;
+  expect(stderr).toMatch(message);
+  expect(code).toBe(2);
+});
+
+test('what a job needs no package for runs without any', async () => {
+  const words = ['run', 'job.js', '--bind', 'clicks=./clicks.ndjson', '--bind', 'totals=./out'];
+  expect(await place().start(words, { NODE_OPTIONS: `--import=${withoutAws}` }).ended).toMatchObject({ code: 0 });
+});

@@ -39,7 +39,8 @@ describe('words', () => {
     [['state', 'list', 'echo'], /`sluice state list` is not available yet/],
     [['transactions', 'commit', 'echo'], /needs --transaction, once for each, or --all/],
     [['pause', 'nobody'], /no job named 'nobody'/],
-    [['run', 'job.ts', '--endpoint', 'x'], /--endpoint is not available yet/],
+    [['run', 'job.ts', '--stack', 'x'], /--stack is not available yet/],
+    [['state', 'get', 'x', '--endpoint', 'http://x'], /--endpoint is for deployed jobs; --stack is missing/],
     [['run', 'job.ts', '--input', 'in.ndjson', '--bind', 'a=b'], /--bind a=….*it names none/],
     [['plan', 'job.ts', '--diff', 'x'], /--diff is not available yet/],
     [['savepoint', 'echo'], /`sluice savepoint` is not available yet/],
@@ -100,7 +101,8 @@ describe('texts', () => {
     const one = await place.sluice('run', '--help');
     expect(one.stdout).toContain('--take-over');
     expect(one.stdout).toContain('--bind');
-    expect(one.stdout).not.toContain('--endpoint');
+    expect(one.stdout).toContain('--endpoint');
+    expect(one.stdout).not.toContain('--stack');
     expect([all.code, one.code, all.stderr + one.stderr]).toEqual([0, 0, '']);
   });
 

@@ -256,7 +256,7 @@ function createSinks(plan: Plan): SinkTable {
 
 function sinkContext(assembly: Assembly, uid: string): SinkContext {
   const { plan, ports, generation, begunMs, print, report } = assembly;
-  return { job: plan.job, uid, generation, begunMs, files: ports.files, clock: ports.clock, print, report };
+  return { job: plan.job, uid, generation, begunMs, files: ports.files, clock: ports.clock, targets: ports.targets, print, report };
 }
 
 async function recoverSinks(assembly: Assembly, sinks: SinkTable): Promise<void> {

@@ -52,7 +52,7 @@ export interface GlobalSettings {
   readonly eventRecordsMax?: number;
   /** `pipeline.max-parallelism` */
   readonly maxParallelism?: number;
-  /** `--bind`: paths in the place of services, by the name in the job. */
+  /** `--bind`: paths in the place of services, or the services of sinks, by the name in the job. */
   readonly bind?: Readonly<Record<string, string>>;
 }
 

@@ -1,3 +1,4 @@
+import type { Targets } from '../../api/targets.ts';
 import type { Random } from '../../core/ports.ts';
 import type { RunRequest } from '../embedded/run-types.ts';
 
@@ -5,6 +6,8 @@ import type { RunRequest } from '../embedded/run-types.ts';
 export interface InvocationsRequest extends RunRequest {
   /** Path of the job's module, for the workers. */
   readonly file: string;
+  /** What names of the job are bound to, but files; workers open their own. */
+  readonly targets?: Targets | undefined;
   /** Module of a worker process, which calls `serveInvocations`. */
   readonly worker: URL;
   /** Worker processes, at least 1. */

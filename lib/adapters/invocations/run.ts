@@ -172,7 +172,7 @@ class InvocationsRun {
 
   #pulses(pool: WorkerPool, unrest: Chaos | undefined): Promise<JobItem> {
     const { request, plan, ports, ownership } = this.#parts;
-    const surroundings = { plan, files: nodeFileSystem, clock, print: request.print, report: this.#notice };
+    const surroundings = { plan, files: nodeFileSystem, clock, targets: request.targets, print: request.print, report: this.#notice };
     const settler = timelySettler(createSettler({ plan, ports, contextOf: createContextOf(surroundings) }), clock);
     return runPulses({
       pulse: {

@@ -112,7 +112,8 @@ export function sourceContextOf({ plan, countSkipped }: Pick<StartOptions, 'plan
 }
 
 function sinkSurroundings({ plan, ports, request, notice }: Omit<StartOptions, 'countSkipped'>) {
-  return { plan, objects: ports.objects, files: nodeFileSystem, clock: systemClock, print: request.print, report: notice };
+  const { print, targets } = request;
+  return { plan, objects: ports.objects, files: nodeFileSystem, clock: systemClock, targets, print, report: notice };
 }
 
 /** Sinks tidy up what only a running job needs. */

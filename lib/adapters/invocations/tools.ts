@@ -4,6 +4,7 @@
 
 import { dirname } from 'node:path';
 import type { Job } from '../../api/job.ts';
+import type { Targets } from '../../api/targets.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { Plan } from '../../graph/plan.ts';
@@ -95,6 +96,8 @@ export async function loadPlan({ job, ports }: OpenedJob, load: (file: string) =
 export interface Voice {
   readonly print: (line: string) => void;
   readonly report: (line: string) => void;
+  /** What names of the job are bound to, but files. */
+  readonly targets?: Targets | undefined;
 }
 
 export function servicesOf({ ports }: OpenedJob, plan: Plan, voice: Voice): UnitServices {

@@ -2,6 +2,7 @@
 // stopped at any moment.
 
 import type { Job } from '../../api/job.ts';
+import type { Targets } from '../../api/targets.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { createEnvironment } from '../../invocation/unit/create-environment.ts';
@@ -19,6 +20,8 @@ import { WorkLog } from './work-log.ts';
 export interface WorkerOptions {
   /** Loads the job of a module. */
   readonly load: (file: string) => Promise<Job>;
+  /** Opens what names of the job are bound to, but files; `undefined`: nothing is. */
+  readonly openTargets: (bind: Readonly<Record<string, string>>) => Promise<Targets | undefined>;
   readonly process: NodeJS.Process;
 }
 
@@ -86,6 +89,7 @@ async function openEnvironment(o: WorkerOptions, start: WorkerStart, voice: Work
   const machine = { clock: systemClock, random: systemRandom, files: nodeFileSystem, streams: nodeByteStreams };
   return createEnvironment({
     ...machine,
+    targets: await o.openTargets(start.global.bind ?? {}),
     plan: logged.plan,
     ports,
     observer: voice.log,

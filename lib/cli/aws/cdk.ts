@@ -5,8 +5,9 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { SluiceError } from '../../core/errors.ts';
 import type { Output } from '../output.ts';
+import { emulatorVariables } from './endpoint.ts';
 import { gathered } from './job-app.ts';
-import { type AwsPlace, emulatorVariables } from './sdk.ts';
+import type { AwsPlace } from './sdk.ts';
 
 /** What has to be installed besides this package. */
 const needed = ['aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild'] as const;

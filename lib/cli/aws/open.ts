@@ -7,7 +7,8 @@ import type { JobItem } from '../../invocation/job-item.ts';
 import { patient } from '../../invocation/patience.ts';
 import type { Call } from '../commands.ts';
 import { type FunctionCaller, functionCaller } from './call-function.ts';
-import { type AwsPlace, emulatorVariables } from './sdk.ts';
+import { emulatorVariables } from './endpoint.ts';
+import type { AwsPlace } from './sdk.ts';
 import { type DeployedJob, findDeployed, readStack } from './stack.ts';
 
 export interface OpenedDeployment {

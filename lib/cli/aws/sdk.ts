@@ -8,18 +8,6 @@ export interface AwsPlace {
   readonly endpoint: string | undefined;
 }
 
-type Variables = Readonly<Record<string, string | undefined>>;
-
-/** Pure. Emulators take any credentials, and the key is the number of the account; what the user has set stays. */
-export function emulatorVariables(endpoint: string, variables: Variables): Readonly<Record<string, string>> {
-  const hasOwn = variables.AWS_ACCESS_KEY_ID !== undefined || variables.AWS_PROFILE !== undefined;
-  return {
-    AWS_ENDPOINT_URL: endpoint,
-    ...(hasOwn ? {} : { AWS_ACCESS_KEY_ID: '000000000000', AWS_SECRET_ACCESS_KEY: 'test' }),
-    ...(variables.AWS_REGION === undefined ? { AWS_REGION: variables.AWS_DEFAULT_REGION ?? 'us-east-1' } : {}),
-  };
-}
-
 /**
  * @param load  the import of the client's package
  * @throws SluiceError `PACKAGE_MISSING` naming what to install

@@ -8,7 +8,7 @@
 import { Buffer } from 'node:buffer';
 import { checkName } from '../../api/names.ts';
 import { checkOptions, checkWhole } from '../../api/option-checks.ts';
-import type { DetachedContext, DetachedTransaction, Sink } from '../../api/sink.ts';
+import type { DetachedTransaction, Sink, SinkContext } from '../../api/sink.ts';
 import type { BucketTarget, ObjectAnswer } from '../../api/targets.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { MiB } from '../../core/limits.ts';
@@ -16,6 +16,7 @@ import type { Format } from '../formats/format.ts';
 import { checkFormat } from '../formats/format-checks.ts';
 import { fileSink } from '../sinks/file-sink.ts';
 import { targetsOf } from './append-sink.ts';
+import { type KeptTransaction, RowCommitWriter } from './rows/commit-writer.ts';
 import { decideCommit, type Look } from './s3-commit.ts';
 
 export interface S3SinkOptions<T> {
@@ -62,26 +63,22 @@ export function s3Sink<T>(name: string, o: S3SinkOptions<T>): Sink<T> {
   checkFormat('s3Sink()', format);
   checkWhole('s3Sink()', 'partBytes', partBytes, partBytesMin, partBytesMax);
   format.createEncoder(); // says whether rows can be written at all
-  const bucketOf = (ctx: DetachedContext): BucketTarget => targetsOf(ctx, name).bucket(name);
+  const bucketOf = (ctx: SinkContext): BucketTarget => targetsOf(ctx, name).bucket(name);
+  const placeOf = (ctx: SinkContext): Place => ({ bucket: bucketOf(ctx), format, partBytes });
 
   return {
     kind: 's3Sink',
     binding: { name, kinds: ['s3'] },
     toFiles: (path) => fileSink({ path, format }),
-    recover: () => undefined,
-    createWriter: ({ uid }) => {
-      throw new SluiceError('FEATURE_NOT_AVAILABLE', {
-        message: `s3Sink('${name}') writes to a bucket where a job is deployed, not from this runtime`,
-        next: 'fix-the-command',
-        advice: `give a directory in its place, --bind ${name}=DIRECTORY`,
-        operator: uid,
-      });
+    recover: async (ctx) => {
+      for (const t of ctx.promised as readonly KeptTransaction[]) await commitKept(placeOf(ctx), t);
     },
+    createWriter: (ctx) => new RowCommitWriter(ctx, { prepare: () => Promise.resolve(), commit: (t) => commitKept(placeOf(ctx), t) }),
     detached: {
       kind: 'transactional',
-      start: (ctx): Started => ({ run: new Date(ctx.clock.now()).toISOString().replaceAll(/[-:.]/g, '') }),
-      prepare: (ctx, t, started) => prepare({ bucket: bucketOf(ctx), format, partBytes }, t, started as Started),
-      commit: (ctx, t, prepared) => commit({ bucket: bucketOf(ctx), format, partBytes }, t, prepared as PreparedObject),
+      start: (ctx): Started => ({ run: runText(ctx.clock.now()) }),
+      prepare: (ctx, t, started) => prepare(placeOf(ctx), t, started as Started),
+      commit: (ctx, t, prepared) => commit(placeOf(ctx), t, prepared as PreparedObject),
       abort: async (ctx, _t, prepared) => {
         const { object, upload } = (prepared ?? {}) as Partial<PreparedObject>;
         if (object !== undefined && upload !== undefined) await bucketOf(ctx).abortUpload(object, upload.id);
@@ -94,6 +91,25 @@ interface Place {
   readonly bucket: BucketTarget;
   readonly format: Format<unknown>;
   readonly partBytes: number;
+}
+
+function runText(ms: number): string {
+  return new Date(ms).toISOString().replaceAll(/[-:.]/g, '');
+}
+
+/**
+ * Of a transaction whose rows lie in the checkpoint: nothing is at the bucket before the commit, and whoever commits again finds the object by its mark.
+ */
+async function commitKept(place: Place, { id, run, rows }: KeptTransaction): Promise<void> {
+  const t = { id, checkpoint: id.checkpoint, timestamp: run, rows };
+  const prepared = await prepare(place, t, { run: runText(run) });
+  const { object, upload } = prepared;
+  try {
+    await commit(place, t, prepared);
+  } finally {
+    // Where the object is there already, or something else was in the way, the parts would stay for ever.
+    if (object !== undefined && upload !== undefined) await place.bucket.abortUpload(object, upload.id).catch(() => undefined);
+  }
 }
 
 async function prepare({ bucket, format, partBytes }: Place, t: DetachedTransaction<unknown>, { run }: Started): Promise<PreparedObject> {

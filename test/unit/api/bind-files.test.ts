@@ -24,7 +24,9 @@ test('a name that is bound to nothing is told with the flag', () => {
   expect(() => kindsOf({ clicks: 'clicks.ndjson' })).toThrow(
     expect.objectContaining({
       code: 'BIND_MISSING',
-      details: expect.objectContaining({ advice: 'give a directory for its rows: --bind orders=DIRECTORY' }),
+      details: expect.objectContaining({
+        advice: 'give a directory for its rows: --bind orders=DIRECTORY, or what it writes to: --bind orders=sqs:URL',
+      }),
     }),
   );
   expect(() => kindsOf({})).toThrow(
@@ -37,4 +39,26 @@ test('a name that is bound to nothing is told with the flag', () => {
 
 test('a name that the job does not have is told with the nearest one', () => {
   expect(() => kindsOf({ click: 'clicks.ndjson', orders: 'out' })).toThrow(/--bind click=….*did you mean 'clicks'/);
+});
+
+test('a sink that is bound to a service stays what it is', () => {
+  expect(kindsOf({ clicks: 'clicks.ndjson', orders: 'sqs:http://localhost/1/orders' })).toEqual(['files', 'sqsSink']);
+});
+
+test.each([
+  [
+    { clicks: 'c.ndjson', orders: 'dynamodb:orders' },
+    "--bind orders=dynamodb:orders: 'orders' does not write to dynamodb",
+    '--bind orders=sqs:URL',
+  ],
+  [{ clicks: 'kinesis:clicks', orders: 'out' }, "--bind clicks=kinesis:clicks: 'clicks' is a source", '--bind clicks=FILE'],
+  [{ clicks: 'kinesi:clicks', orders: 'out' }, "'kinesi' is no kind of target; did you mean kinesis:STREAM?", './kinesi:clicks'],
+])('what cannot stand behind a name is told with what can (%#)', (bind, message, advice) => {
+  expect(() => kindsOf(bind)).toThrow(
+    expect.objectContaining({
+      code: 'BIND_UNFIT',
+      message: expect.stringContaining(message),
+      details: expect.objectContaining({ advice: expect.stringContaining(advice) }),
+    }),
+  );
 });

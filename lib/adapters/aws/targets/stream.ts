@@ -18,17 +18,18 @@ import { errorOf, meaningOf, nameOf } from '../errors.ts';
  */
 export class KinesisStream implements StreamTarget {
   readonly #client: KinesisClient;
-  readonly #arn: string;
+  readonly #stream: { readonly StreamARN: string } | { readonly StreamName: string };
 
-  constructor(client: KinesisClient, arn: string) {
+  /** @param stream  ARN, or name in the client's own account and Region */
+  constructor(client: KinesisClient, stream: string) {
     this.#client = client;
-    this.#arn = arn;
+    this.#stream = stream.startsWith('arn:') ? { StreamARN: stream } : { StreamName: stream };
   }
 
   async shards(): Promise<readonly StreamShard[]> {
     const shards: StreamShard[] = [];
     for (let token: string | undefined, isLast = false; !isLast; ) {
-      const command = new ListShardsCommand(token === undefined ? this.#stream() : { NextToken: token });
+      const command = new ListShardsCommand(token === undefined ? this.#stream : { NextToken: token });
       const page: ListShardsCommandOutput = await this.#ask('ListShards', () => this.#client.send(command));
       shards.push(...(page.Shards ?? []).map(shardOf));
       token = page.NextToken;
@@ -42,13 +43,17 @@ export class KinesisStream implements StreamTarget {
       at === undefined
         ? { ShardIteratorType: 'TRIM_HORIZON' as const }
         : { ShardIteratorType: 'AT_SEQUENCE_NUMBER' as const, StartingSequenceNumber: at };
-    const command = new GetShardIteratorCommand({ ...this.#stream(), ShardId: shard, ...place });
+    const command = new GetShardIteratorCommand({ ...this.#stream, ShardId: shard, ...place });
     const { ShardIterator: iterator = '' } = await this.#ask('GetShardIterator', () => this.#client.send(command));
     return iterator;
   }
 
   async read(cursor: string, recordsMax: number): Promise<StreamPage | 'expired'> {
-    const command = new GetRecordsCommand({ ShardIterator: cursor, Limit: recordsMax, StreamARN: this.#arn });
+    const command = new GetRecordsCommand({
+      ShardIterator: cursor,
+      Limit: recordsMax,
+      ...('StreamARN' in this.#stream ? this.#stream : {}),
+    });
     let page: GetRecordsCommandOutput;
     try {
       page = await this.#client.send(command);
@@ -65,17 +70,13 @@ export class KinesisStream implements StreamTarget {
 
   async append(rows: readonly AppendedRow[]): Promise<readonly NotTaken[]> {
     const records = rows.map(({ key, body }) => ({ PartitionKey: key, Data: new TextEncoder().encode(body) }));
-    const command = new PutRecordsCommand({ ...this.#stream(), Records: records });
+    const command = new PutRecordsCommand({ ...this.#stream, Records: records });
     const { Records: answers = [] } = await this.#ask('PutRecords', () => this.#client.send(command));
     return answers.flatMap(({ ErrorCode: code, ErrorMessage: message = '' }, at) => {
       if (code === undefined || code === null) return [];
       const meaning = meaningOf(code);
       return [{ at, reason: `${code}: ${message}`, isFinal: meaning !== 'nothing' && meaning !== 'unknown' }];
     });
-  }
-
-  #stream(): { readonly StreamARN: string } {
-    return { StreamARN: this.#arn };
   }
 
   async #ask<T>(action: string, request: () => Promise<T>): Promise<T> {
@@ -87,7 +88,7 @@ export class KinesisStream implements StreamTarget {
   }
 
   #errorOf(error: unknown, action: string): Error {
-    return errorOf(error, `kinesis:${action} of ${this.#arn}`);
+    return errorOf(error, `kinesis:${action} of ${'StreamARN' in this.#stream ? this.#stream.StreamARN : this.#stream.StreamName}`);
   }
 }
 

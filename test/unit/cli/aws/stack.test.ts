@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ownJobOf } from '../../../../lib/cli/aws/deploy.ts';
 import { stateOf } from '../../../../lib/cli/aws/destroy.ts';
-import { emulatorVariables } from '../../../../lib/cli/aws/sdk.ts';
+import { emulatorVariables } from '../../../../lib/cli/aws/endpoint.ts';
 import { jobsOf } from '../../../../lib/cli/aws/stack.ts';
 import { stackNameOf } from '../../../../lib/cli/aws/stack-name.ts';
 

@@ -5,6 +5,7 @@ import { type CommitDecision, decideCommit, type Look } from '../../../../lib/co
 import { s3Sink } from '../../../../lib/connectors/cloud/s3-sink.ts';
 import { lines } from '../../../../lib/connectors/formats/lines.ts';
 import { ndjson } from '../../../../lib/connectors/formats/ndjson.ts';
+import { emptyBatch } from '../../../../lib/core/batch.ts';
 import { MiB } from '../../../../lib/core/limits.ts';
 
 describe('what an answer to a commit means', () => {
@@ -217,5 +218,31 @@ describe('a sink of objects', () => {
     const prepared = { object: name, mark: 'ours' };
     const unbound = { ...context, targets: undefined } as DetachedContext;
     await expect(async () => detached.commit(unbound, of([{ a: 1 }]), prepared)).rejects.toMatchObject({ code: 'BIND_MISSING' });
+  });
+});
+
+describe('a sink of objects where writers live on', () => {
+  test.each([
+    ['small', [{ a: 1 }], []],
+    ['in parts', large, []],
+    ['small, with a reply that is lost', [{ a: 1 }], ['lost-reply']],
+    ['in parts, with an upload that is taken away', large, ['upload-gone']],
+  ] as const)('rows are in the bucket when their checkpoint has completed, once, whoever commits again (%s)', async (_, rows, faults) => {
+    const { bucket, context } = world();
+    const sink = s3Sink<unknown>('out', { format: ndjson() as never, partBytes: 5 * MiB });
+    const begun = { ...context, restoredCheckpoint: 0, restoredStates: [], note: () => Promise.resolve() };
+    const writer = sink.createWriter(begun);
+    await writer.open();
+    await writer.write({ ...emptyBatch(), values: [...rows], count: rows.length });
+    const { transactions } = await writer.prepare(1);
+    expect(bucket.objects.size + bucket.uploads.size).toBe(0);
+    bucket.faults.push(...faults);
+    if (faults.some((fault) => fault === 'upload-gone')) await expect(writer.commit(1)).rejects.toThrow('made anew');
+    await writer.commit(1);
+    await sink.recover({ ...context, promised: transactions, abandoned: [] });
+    expect(bucket.objects.size).toBe(1);
+    expect(bucket.uploads.size).toBe(0);
+    const [object] = bucket.objects.values();
+    expect(Buffer.from(object!.bytes).toString().trim().split('\n')).toHaveLength(rows.length);
   });
 });
