@@ -1,7 +1,7 @@
 // Asks once in the life of a sandbox whether its table is the one that the job is at home in (lib/adapters/aws/home.ts). A refusal is asked again by the
 // next call, because a restore may have mended it.
 
-import { checkBegun, checkHome, newestStored, noteHome, readHome } from '../adapters/aws/home.ts';
+import { checkBegun, checkHome, homeOf, newestStored, noteHome, readHome } from '../adapters/aws/home.ts';
 import { readExistingJob } from '../invocation/coordinator/read-job.ts';
 import type { JobItem } from '../invocation/job-item.ts';
 import type { Deployed } from './deployed.ts';
@@ -32,7 +32,7 @@ export async function checkNew({ ports, plan }: Deployed): Promise<void> {
 export async function settle({ ports, settings }: Deployed): Promise<void> {
   const bound = Object.entries(settings.bind ?? {}).filter(([, { kind }]) => kind === 'kinesis');
   const streams = Object.fromEntries(bound.map(([name, { stream }]) => [name, String(stream)]));
-  await noteHome(ports.items, { table: settings.table, streams }, 'absent');
+  await noteHome(ports.items, homeOf({ table: settings.table, streams, queues: settings.queues ?? {} }), 'absent');
 }
 
 /** Before a pulse moves a job on. One that is being restored, or that ends, may do so anywhere. @throws SluiceError `STORE_REPLACED` */

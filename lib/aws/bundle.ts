@@ -5,7 +5,8 @@
 //   U3  The engine is in it once: what the user's module imports as `sluice` is what the handler works with.
 //   U4  A function's credentials are in its environment. The rest of the SDK's search for them (profiles, sign-ins, instances) is a tenth of a bundle
 //       and is left out. So are its event streams, which no request of ours has. The user's own clients keep both.
-//   U5  The client of streams is left out of a job of which no module says `kinesis`, that of topics where none says `kafka`.
+//   U5  The client of streams is left out of a job of which no module says `kinesis` and whose exchange is no stream, that of topics where none says
+//       `kafka`.
 //   U6  Of the clients' schemas only those of the requests that are made stay (lean-clients.ts). Endpoint discovery and HTTP/2, which no client of ours
 //       has on, go.
 
@@ -28,17 +29,19 @@ export interface BundleRequest {
   readonly entry: string | undefined;
   /** A directory that exists; `index.js` is written there. */
   readonly outDir: string;
+  /** Streams carry the exchange. */
+  readonly hasStreams?: boolean;
 }
 
 /** @throws SluiceError `JOB_FILE_MISSING`, `JOB_FILE_IMPORT` when the module cannot be bundled, `PACKAGE_MISSING` without esbuild */
-export function bundleRole({ role, entry, outDir }: BundleRequest): void {
+export function bundleRole({ role, entry, outDir, hasStreams = false }: BundleRequest): void {
   if (entry !== undefined && !existsSync(entry))
     throw new SluiceError('JOB_FILE_MISSING', { message: `there is no file ${entry}`, next: 'fix-the-command', file: entry });
   const between = mkdtempSync(join(tmpdir(), 'sluice-bundle-'));
   try {
     const says = role === 'check' ? { kinesis: true, kafka: false } : saidBy(entry);
     if (says.kafka) checkTopicClients();
-    joinUserCode({ role, entry, outDir }, buildEngine(role, between, says));
+    joinUserCode({ role, entry, outDir }, buildEngine(role, between, { ...says, kinesis: says.kinesis || hasStreams }));
   } catch (error) {
     if (error instanceof SluiceError) throw error;
     const said = error instanceof Error ? error.message : String(error);

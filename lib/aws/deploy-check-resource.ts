@@ -7,7 +7,7 @@ import { DescribeStreamSummaryCommand, KinesisClient } from '@aws-sdk/client-kin
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { clientSettings } from '../adapters/aws/clients.ts';
 import { DynamoItems } from '../adapters/aws/dynamo-items.ts';
-import { readHome } from '../adapters/aws/home.ts';
+import { type Home, readHome } from '../adapters/aws/home.ts';
 import { systemRandom } from '../adapters/embedded/system-clock.ts';
 import { describeError } from '../core/errors.ts';
 import { readJob } from '../invocation/coordinator/read-job.ts';
@@ -23,6 +23,9 @@ export interface CheckProperties {
   /** JSON of `{ arn, name, reserved? }[]`. */
   readonly Streams: string;
   readonly Reserved: string;
+  /** Absent in templates of older versions. */
+  readonly Exchange?: string;
+  readonly ExchangeShards?: string;
 }
 
 export interface CheckRequest {
@@ -38,7 +41,7 @@ export interface CheckRequest {
 /** What the check asks the account. */
 export interface CheckQuestions {
   item(table: string): Promise<DeploymentFacts['item']>;
-  hasRead(table: string): Promise<DeploymentFacts['hasRead']>;
+  home(table: string): Promise<Home | undefined>;
   openShards(arn: string): Promise<number | undefined>;
   account(): Promise<DeploymentFacts['account']>;
 }
@@ -60,9 +63,11 @@ export async function refusalOf(request: CheckRequest, ask: CheckQuestions): Pro
       shards: await ask.openShards(arn),
       reserved: of,
     }));
+    const home = await ask.home(table);
     decideDeployment({
       item: await ask.item(table),
-      hasRead: await ask.hasRead(table),
+      hasRead: home?.streams,
+      exchange: exchangeOf(request.ResourceProperties, home),
       plan,
       streams: await Promise.all(known),
       account: await ask.account(),
@@ -72,6 +77,14 @@ export async function refusalOf(request: CheckRequest, ask: CheckQuestions): Pro
   } catch (error) {
     return describeError(error).replaceAll('\n', ';');
   }
+}
+
+function exchangeOf(
+  { Exchange: wanted, ExchangeShards: shards = '0' }: CheckProperties,
+  home: Home | undefined,
+): DeploymentFacts['exchange'] {
+  if (wanted !== 'sqs' && wanted !== 'kinesis') return undefined;
+  return { wanted, shards: Number(shards), has: home?.exchange ?? 'sqs' }; // there was nothing else when jobs did not note it
 }
 
 /** The handler of `functions/check.ts`. */
@@ -100,7 +113,7 @@ function questions(): CheckQuestions {
   const itemsOf = (table: string): DynamoItems => new DynamoItems({ client: dynamodb, table }, systemRandom);
   return {
     item: async (table) => (await granted(() => readJob({ items: itemsOf(table) })))?.item,
-    hasRead: async (table) => (await granted(() => readHome(itemsOf(table))))?.streams,
+    home: (table) => granted(() => readHome(itemsOf(table))),
     openShards: async (arn) => {
       const { StreamDescriptionSummary: of } = await granted(() => kinesis.send(new DescribeStreamSummaryCommand({ StreamARN: arn })));
       return of?.OpenShardCount;

@@ -3,7 +3,9 @@
 //   V2  Each shard of a stream is read by an environment of its own, so there have to be as many.
 //   V3  What cannot be found out is no reason to refuse.
 //   V4  A job stays with the streams that it has read: shards of all streams have the same names.
+//   V5  A job stays with the exchange that it was started with: what is on its way between stages lies there.
 
+import type { ExchangeKind } from '../adapters/aws/exchange-place.ts';
 import { SluiceError } from '../core/errors.ts';
 import type { JobItem } from '../invocation/job-item.ts';
 import { checkPlan, type PlanShape } from '../invocation/plan-check.ts';
@@ -25,14 +27,24 @@ export interface DeploymentFacts {
     /** Environments reserved for the stage that reads it; `undefined`: it shares what nobody reserved. */
     readonly reserved: number | undefined;
   }[];
+  /** Of the stages; `undefined`: not known. */
+  readonly exchange?:
+    | {
+        readonly has: ExchangeKind;
+        readonly wanted: ExchangeKind;
+        /** Each is read by an environment that shares what nobody reserved. */
+        readonly shards: number;
+      }
+    | undefined;
   readonly account: { readonly limit: number; readonly unreserved: number } | undefined;
   /** Environments that the stack is going to reserve beyond what it reserves already. */
   readonly reserves: number;
 }
 
 /** @throws SluiceError `PLAN_CHANGED`, `DEPLOYMENT_UNSAFE` */
-export function decideDeployment({ item, plan, hasRead = {}, streams, account, reserves }: DeploymentFacts): void {
+export function decideDeployment({ item, plan, hasRead = {}, streams, exchange, account, reserves }: DeploymentFacts): void {
   if (item !== undefined) refuseOtherPlan(item, plan);
+  if (item !== undefined && exchange !== undefined) refuseOtherExchange(item.job, plan, exchange);
   for (const { name, arn } of streams) {
     const before = hasRead[name];
     if (item === undefined || before === undefined || before === arn) continue;
@@ -50,11 +62,18 @@ export function decideDeployment({ item, plan, hasRead = {}, streams, account, r
     const message = `${reserves} environments are to be reserved, and of ${account.limit} of this account only ${account.unreserved} are free`;
     throw unsafe(message, 'set controlConcurrency to false and leave reservedConcurrency out, or ask for a higher limit');
   }
-  const shared = streams.reduce((sum, { shards, reserved }) => sum + (reserved === undefined ? (shards ?? 0) : 0), 0);
+  const own = streams.reduce((sum, { shards, reserved }) => sum + (reserved === undefined ? (shards ?? 0) : 0), 0);
+  const shared = own + (exchange?.shards ?? 0);
   if (shared > left) {
     const message = `streams have ${shared} open shards together, and ${left} environments of this account are left for them`;
     throw unsafe(message, 'ask for a higher limit of concurrent executions, or read fewer shards');
   }
+}
+
+function refuseOtherExchange(job: string, { stages }: PlanShape, { has, wanted }: NonNullable<DeploymentFacts['exchange']>): void {
+  if (has === wanted || stages.every(({ inputs }) => inputs.length === 0)) return;
+  const message = `job ${job} was started with exchange '${has}', and this deployment has '${wanted}', where nothing is of what is on its way`;
+  throw unsafe(message, `leave exchange at '${has}', or deploy under another construct id, where the job begins anew`);
 }
 
 function refuseOtherPlan(item: NonNullable<DeploymentFacts['item']>, plan: PlanShape): void {

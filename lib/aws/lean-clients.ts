@@ -3,10 +3,14 @@
 //       "http". A key in brackets may run code, so a bundler keeps all of them, and a client of which six requests are used brings the schemas of a
 //       hundred: a tenth of a function. Written out, what nobody uses goes.
 //   L2  Of its `package.json` a client reads the version, and brings all of it.
+//   L3  An exception of a client says its name and whose fault it is twice, to its base class and beside it, and puts itself under its own prototype,
+//       where `new` has put it. A hundred of them do.
 
 const sectionOf = /^\/\/ \S/;
 const schemasOf = /^\/\/ (?:.*\/)?@aws-sdk\/client-[^/]+\/.*\/schemas_\d+\.js$/;
 const packageOf = /^\/\/ (?:.*\/)?@aws-sdk\/client-[^/]+\/package\.json$/;
+const errorsOf = /^\/\/ (?:.*\/)?@aws-sdk\/client-[^/]+\/.*\/models\/errors\.js$/;
+const saidTwice = /^\s+(?:name = "\w+"|\$fault = "\w+"|Object\.setPrototypeOf\(this, [\w$]+\.prototype\));$/;
 const constant = /^var ([\w$]+) = ("[^"\\]*");$/;
 const bracketed = /\[([\w$]+)\]: /g;
 const packageBegins = /^var [\w$]+ = \{$/;
@@ -22,6 +26,7 @@ export function leanClients(text: string): string {
   return sections(text)
     .flatMap(([origin, lines]) => {
       if (schemasOf.test(origin)) return withPlainKeys(lines);
+      if (errorsOf.test(origin)) return lines.filter((line) => !saidTwice.test(line));
       return packageOf.test(origin) ? withVersionOnly(lines) : lines;
     })
     .join('\n');

@@ -7,16 +7,17 @@ import { type BundledRole, bundleRole } from '../aws/bundle.ts';
 
 /**
  * @param entry  path of the user's module; of a role that runs no user code, none
+ * @param hasStreams  whether the exchange is made of streams, whatever the module names
  */
-export function codeOf(role: BundledRole, entry: string | undefined): Code {
+export function codeOf(role: BundledRole, entry: string | undefined, hasStreams = false): Code {
   return Code.fromAsset(import.meta.dirname, {
     assetHashType: AssetHashType.OUTPUT,
     bundling: {
       image: DockerImage.fromRegistry('none'), // never asked: the bundle is made here
-      command: ['sluice', role, entry ?? ''], // CDK makes one asset of calls that look alike
+      command: ['sluice', role, entry ?? '', ...(hasStreams ? ['streams'] : [])], // CDK makes one asset of calls that look alike
       local: {
         tryBundle(outDir) {
-          bundleRole({ role, entry, outDir });
+          bundleRole({ role, entry, outDir, hasStreams });
           return true;
         },
       },

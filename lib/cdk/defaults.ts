@@ -8,6 +8,14 @@ export const exchangeVisibilitySeconds = 45;
 export const exchangeRetentionDays = 14;
 /** Messages of a first-in-first-out queue in one event: its mapping's own limit. */
 export const exchangeBatch = 10;
+/** How long a stream between stages keeps a message, hours: over a weekend, for the price of any time above a day. */
+export const exchangeStreamHours = 168;
+export const streamHoursMin = 24;
+export const streamHoursMax = 8_760;
+/** Messages of a stream between stages in one event; each may hold a whole event of the stage before. */
+export const exchangeStreamBatch = 100;
+/** Shards that a stream on demand begins with. */
+export const onDemandShards = 4;
 /** What the guides of SQS ask for, so that a throttled mapping does not hand out twice what somebody works on. */
 export const visibilityTimes = 6;
 /** Every throttled delivery counts as a receive, so a message that is fine may have been received several times. */

@@ -8,12 +8,13 @@
 
 import { Annotations, Duration } from 'aws-cdk-lib';
 import { type CfnEventSourceMapping, EventSourceMapping, type EventSourceMappingOptions, StartingPosition } from 'aws-cdk-lib/aws-lambda';
-import { CfnQueue, type IQueue, type Queue } from 'aws-cdk-lib/aws-sqs';
+import { CfnQueue, type IQueue } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { SluiceError } from '../core/errors.ts';
 import type { WantedBinding } from './bindings.ts';
 import {
   exchangeBatch,
+  exchangeStreamBatch,
   kinesisBatch,
   kinesisWindowSeconds,
   mappingConcurrencyMax,
@@ -23,6 +24,7 @@ import {
   receiveCountMin,
   visibilityTimes,
 } from './defaults.ts';
+import type { StageExchange } from './exchange.ts';
 import type { JobFunction } from './job-function.ts';
 import type { SourceProps } from './props.ts';
 import type { Target } from './targets.ts';
@@ -40,7 +42,7 @@ interface MappingRequest {
 
 export function createSourceMapping(scope: Construct, request: MappingRequest): EventSourceMapping {
   const { target } = request;
-  if (target.kind === 'kinesis') return streamMapping(scope, request, target.stream.streamArn);
+  if (target.kind === 'kinesis') return streamMapping(scope, request, { arn: target.stream.streamArn });
   if (target.kind === 'sqs') return queueMapping(scope, request, target.queue, target.isFifo);
   if (target.kind === 'kafka')
     return createTopicMapping(scope, {
@@ -51,8 +53,12 @@ export function createSourceMapping(scope: Construct, request: MappingRequest): 
   throw new Error(`no mapping reads ${target.kind}`); // bindings.ts has refused it
 }
 
-function streamMapping(scope: Construct, { fn, props }: MappingRequest, arn: string): EventSourceMapping {
-  const mapping = new EventSourceMapping(scope, 'Mapping', {
+function streamMapping(
+  scope: Construct,
+  { fn, props }: Pick<MappingRequest, 'fn' | 'props'>,
+  { id = 'Mapping', arn }: { readonly id?: string; readonly arn: string },
+): EventSourceMapping {
+  const mapping = new EventSourceMapping(scope, id, {
     target: fn.lambda,
     eventSourceArn: arn,
     startingPosition: StartingPosition.TRIM_HORIZON,
@@ -102,11 +108,16 @@ function queueMapping(scope: Construct, request: MappingRequest, queue: IQueue, 
 /** @param parallelism  subtasks of the stage: more environments at once than that would only be in each other's way */
 export function createExchangeMapping(
   scope: Construct,
-  o: { readonly queue: Queue; readonly fn: JobFunction; readonly parallelism: number },
+  o: { readonly exchange: StageExchange; readonly fn: JobFunction; readonly parallelism: number },
 ): EventSourceMapping {
+  const { exchange, fn } = o;
+  if (exchange.kind === 'kinesis') {
+    const props = { batchSize: exchangeStreamBatch };
+    return streamMapping(scope, { fn, props }, { id: 'ExchangeStreamMapping', arn: exchange.stream.streamArn });
+  }
   return new EventSourceMapping(scope, 'ExchangeMapping', {
-    target: o.fn.lambda,
-    eventSourceArn: o.queue.queueArn,
+    target: fn.lambda,
+    eventSourceArn: exchange.queue.queueArn,
     batchSize: exchangeBatch,
     maxConcurrency: concurrencyOf(o.parallelism),
     reportBatchItemFailures: true,

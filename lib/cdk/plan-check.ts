@@ -3,6 +3,7 @@
 
 import { CustomResource, Duration, Stack } from 'aws-cdk-lib';
 import type { Construct } from 'constructs';
+import type { ExchangeKind } from '../adapters/aws/exchange-place.ts';
 import type { Plan } from '../graph/plan.ts';
 import { codeOf } from './bundles.ts';
 import { checkTimeoutSeconds, serviceMemoryMb } from './defaults.ts';
@@ -27,9 +28,14 @@ export interface PlanCheckProps {
   readonly streams: readonly StreamToCheck[];
   /** Environments that the stack reserves in all. */
   readonly reserved: number;
+  /** What carries records from stage to stage; a job that was started keeps it. */
+  readonly exchange: ExchangeKind;
+  /** Shards of all exchanges, which each need an environment too. */
+  readonly exchangeShards: number;
 }
 
-export function createPlanCheck(scope: Construct, { plan, table, surroundings, streams, reserved }: PlanCheckProps): readonly Construct[] {
+export function createPlanCheck(scope: Construct, p: PlanCheckProps): readonly Construct[] {
+  const { plan, table, surroundings, streams, reserved } = p;
   const fn = new JobFunction(scope, 'Check', {
     surroundings,
     description: `Sluice ${plan.job}: may this be deployed?`,
@@ -58,6 +64,8 @@ export function createPlanCheck(scope: Construct, { plan, table, surroundings, s
         streams.map(({ arn, name, reserved: of }) => ({ arn, name, ...(of === undefined ? {} : { reserved: of }) })),
       ),
       Reserved: String(reserved),
+      Exchange: p.exchange,
+      ExchangeShards: String(p.exchangeShards),
     },
   });
   return [fn, resource];

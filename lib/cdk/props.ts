@@ -78,6 +78,17 @@ export interface SourceProps {
   readonly shards?: number;
 }
 
+/** Kinesis streams between stages. */
+export interface StreamExchangeProps {
+  /**
+   * Shards of each. Default one for each subtask of the stage that it leads to, which is also the most; neighbours share one where there are fewer.
+   * `on-demand`: AWS counts them, at another price.
+   */
+  readonly shards?: number | 'on-demand';
+  /** 24 to 8,760. Default 168: a message that was dropped is a gap, which only a restore mends. Above 24 a shard has a second price by the hour. */
+  readonly retentionHours?: number;
+}
+
 export interface SluiceJobProps {
   /** Path of the module that exports the job as its default, from the working directory. */
   readonly entry: string;
@@ -90,21 +101,27 @@ export interface SluiceJobProps {
   /** By the name that a source is bound under. */
   readonly sources?: Readonly<Record<string, SourceProps>>;
 
+  /**
+   * What carries records from stage to stage. `sqs` (default): FIFO queues, cents while idle. `kinesis`, or its settings: streams, for throughput that
+   * lasts, with a price by the hour. A job that was started keeps the one that it has.
+   */
+  readonly exchange?: 'sqs' | 'kinesis' | StreamExchangeProps;
+
   /** A table with the keys `p` and `s`, both strings, and time to live on `e`, in place of one made here: after a restore of it, say. */
   readonly table?: TableLike;
   /** In place of one made here. */
   readonly bucket?: BucketLike;
   /**
-   * What becomes of table, bucket and queues when they leave the stack. Default `RETAIN`: they stay, and the table is protected from deletion.
+   * What becomes of table, bucket and exchanges when they leave the stack. Default `RETAIN`: they stay, and the table is protected from deletion.
    * `DESTROY` deletes the state with them.
    */
   readonly removalPolicy?: RemovalPolicy;
-  /** Encrypts table, bucket, queues and the variables of functions. Default: keys that AWS owns. */
+  /** Encrypts table, bucket, exchanges and the variables of functions. Default: keys that AWS owns. */
   readonly encryptionKey?: IKey;
 
   /** Of the functions of stages, MB. Default 1,024. */
   readonly memoryMb?: number;
-  /** Of stages, s. Default 30; a stage behind an exchange has 30 always. Queues bound as sources must hide messages for six times as long. */
+  /** Of stages, s. Default 30, and at most that behind a queue of ours, which shows a message again after 45. Queues bound as sources must hide messages for six times as long. */
   readonly timeoutSeconds?: number;
   /** Reserved for each stage that reads a source. Default: none, so that it shares what the account has. */
   readonly reservedConcurrency?: number;

@@ -7,7 +7,6 @@
 import { RemovalPolicy, Stack, Tags } from 'aws-cdk-lib';
 import { Architecture, type Code, type EventSourceMapping } from 'aws-cdk-lib/aws-lambda';
 import { RetentionDays } from 'aws-cdk-lib/aws-logs';
-import type { Queue } from 'aws-cdk-lib/aws-sqs';
 import type { StateMachine } from 'aws-cdk-lib/aws-stepfunctions';
 import { Construct } from 'constructs';
 import { SluiceError } from '../core/errors.ts';
@@ -25,6 +24,7 @@ import {
   stageMemoryMb,
   stageTimeoutSeconds,
 } from './defaults.ts';
+import { type ExchangeStyle, exchangeStyle, placeOf, type StageExchange } from './exchange.ts';
 import { type FunctionSurroundings, JobFunction } from './job-function.ts';
 import { loadPlan } from './load-plan.ts';
 import { createSourceMapping } from './mappings.ts';
@@ -55,6 +55,7 @@ export class SluiceJob extends Construct {
   readonly #props: SluiceJobProps;
   readonly #stages: readonly JobStage[];
   readonly #bound: readonly Bound[];
+  readonly #exchange: ExchangeStyle;
 
   /**
    * @throws SluiceError of whatever is wrong with the job or its bindings: `BIND_UNKNOWN`, `BIND_MISSING`, `BIND_UNFIT`, `DEPLOYMENT_UNSAFE`, and those of
@@ -68,22 +69,25 @@ export class SluiceJob extends Construct {
     this.planHash = this.#plan.hash;
     this.#refuseTwin();
     this.#bound = this.#bind();
+    this.#exchange = exchangeStyle(props.exchange);
     this.#checkGiven();
 
     const stores: StoreProps = { removalPolicy: props.removalPolicy ?? RemovalPolicy.RETAIN, key: props.encryptionKey };
     this.table = props.table ?? createTable(this, stores);
     this.bucket = props.bucket ?? createBucket(this, stores);
     const surroundings = this.#surroundings();
+    const timeoutSeconds = props.timeoutSeconds ?? stageTimeoutSeconds;
+    const exchange = this.#exchange;
+    this.#stages = this.#plan.stages.map((stage) => new JobStage(this, { stage, stores, timeoutSeconds, exchange }));
     const check = createPlanCheck(this, {
       plan: this.#plan,
       table: this.table,
       surroundings,
       streams: this.#streamsToCheck(),
       reserved: this.#reservedInAll(),
+      exchange: exchange.kind,
+      exchangeShards: this.#exchanges().reduce((sum, { exchange: of }) => sum + (of.kind === 'kinesis' ? of.shards : 0), 0),
     });
-
-    const timeoutSeconds = props.timeoutSeconds ?? stageTimeoutSeconds;
-    this.#stages = this.#plan.stages.map((stage) => new JobStage(this, { stage, stores, timeoutSeconds }));
     const environment = this.#environment();
     this.#createStages({ environment, surroundings, stores, timeoutSeconds });
     const mappings = this.#createSourceMappings();
@@ -196,13 +200,18 @@ export class SluiceJob extends Construct {
       ...Object.fromEntries(Object.entries(secrets).map(([name, secret]) => [name, secret.secretArn])),
       SLUICE_TABLE: this.table.tableName,
       SLUICE_BUCKET: this.bucket.bucketName,
-      SLUICE_QUEUES: stack.toJsonString(Object.fromEntries(this.#queues().map(({ id, queue }) => [id, queue.queueUrl]))),
+      SLUICE_QUEUES: stack.toJsonString(Object.fromEntries(this.#exchanges().map(({ id, exchange }) => [id, placeOf(exchange)]))),
       SLUICE_BIND: stack.toJsonString(Object.fromEntries(this.#bound.map(({ name, target }) => [name, spelled(target)]))),
     };
   }
 
-  #queues(): readonly { readonly id: number; readonly queue: Queue }[] {
-    return this.#stages.flatMap(({ stage, exchange }) => (exchange === undefined ? [] : [{ id: stage.id, queue: exchange }]));
+  #exchanges(): readonly { readonly id: number; readonly uid: string; readonly exchange: StageExchange }[] {
+    return this.#stages.flatMap(({ stage, uid, exchange }) => (exchange === undefined ? [] : [{ id: stage.id, uid, exchange }]));
+  }
+
+  /** The bundle of a role with the user's module in it. */
+  #code(role: 'stage' | 'pulse' | 'query'): Code {
+    return codeOf(role, this.#props.entry, this.#exchange.kind === 'kinesis');
   }
 
   #createStages(o: {
@@ -211,9 +220,9 @@ export class SluiceJob extends Construct {
     readonly stores: StoreProps;
     readonly timeoutSeconds: number;
   }): void {
-    const { reservedConcurrency, entry, memoryMb = stageMemoryMb } = this.#props;
-    const code: Code = codeOf('stage', entry);
-    const queueOf = new Map(this.#queues().map(({ id, queue }) => [id, queue]));
+    const { reservedConcurrency, memoryMb = stageMemoryMb } = this.#props;
+    const code = this.#code('stage');
+    const exchangeOf = new Map(this.#exchanges().map(({ id, exchange }) => [id, exchange]));
     for (const stage of this.#stages) {
       const control = this.#controlConcurrency;
       stage.createFunctions({
@@ -225,7 +234,7 @@ export class SluiceJob extends Construct {
         reservedConcurrency,
         controlConcurrency: control,
       });
-      stage.sendTo([...new Set(stage.stage.outlets.map(({ toStage }) => toStage))].map((id) => queueOf.get(id)!));
+      stage.sendTo([...new Set(stage.stage.outlets.map(({ toStage }) => toStage))].map((id) => exchangeOf.get(id)!));
       for (const fn of stage.functions) {
         this.#allowStores(fn);
         const own = this.#bound.filter((b) => b.stage.id === stage.stage.id);
@@ -271,7 +280,7 @@ export class SluiceJob extends Construct {
     const pulse = new JobFunction(this, 'Pulse', {
       surroundings,
       description: `Sluice ${this.jobName}: moves what is pending one step on`,
-      code: codeOf('pulse', this.#props.entry),
+      code: this.#code('pulse'),
       environment: {
         ...environment,
         SLUICE_CONTROLS: stack.toJsonString(this.#controls()),
@@ -287,7 +296,7 @@ export class SluiceJob extends Construct {
     // The seal of a shard that gives way to others says to the stages behind it who follows, and the pulse is who seals it.
     allowSending(
       pulse,
-      this.#queues().map(({ queue }) => queue),
+      this.#exchanges().map(({ exchange }) => exchange),
     );
     allow(pulse.role, [{ actions: ['lambda:InvokeFunction'], resources: this.#stages.map(({ control }) => control.arn) }]);
     allow(pulse.role, [
@@ -303,7 +312,7 @@ export class SluiceJob extends Construct {
     const query = new JobFunction(this, 'Query', {
       surroundings,
       description: `Sluice ${this.jobName}: answers commands that need the code of the job`,
-      code: codeOf('query', this.#props.entry),
+      code: this.#code('query'),
       environment: { ...environment, SLUICE_CONTROLS: Stack.of(this).toJsonString(this.#controls()) },
       memoryMb: serviceMemoryMb,
       timeoutSeconds: queryTimeoutSeconds,
@@ -312,7 +321,7 @@ export class SluiceJob extends Construct {
     for (const { role, target } of this.#bound) if (role === 'sink') allowAccess(query.role, sinkAccess(target));
     allowSending(
       query,
-      this.#queues().map(({ queue }) => queue),
+      this.#exchanges().map(({ exchange }) => exchange),
     );
     allow(query.role, [{ actions: ['lambda:InvokeFunction'], resources: this.#stages.map(({ control }) => control.arn) }]);
     return query;
@@ -328,11 +337,16 @@ export class SluiceJob extends Construct {
       job: this.jobName,
       machine: this.coordinator,
       checkpointIntervalMs: this.#plan.settings.checkpoints?.intervalMs,
-      streams: sources.flatMap(({ name, target, stage }) => (target.kind === 'kinesis' ? [{ name, fn: this.#stages[stage.id]!.fn }] : [])),
+      streams: [
+        ...sources.flatMap(({ name, target, stage }) => (target.kind === 'kinesis' ? [{ name, fn: this.#stages[stage.id]!.fn }] : [])),
+        ...this.#exchanges().flatMap(({ id, uid, exchange: of }) =>
+          of.kind === 'kinesis' ? [{ name: `Exchange-${uid}`, fn: this.#stages[id]!.fn }] : [],
+        ),
+      ],
       topics: sources.flatMap(({ name, target, stage }) => (target.kind === 'kafka' ? [{ name, fn: this.#stages[stage.id]!.fn }] : [])),
       queues: [
         ...sources.flatMap(({ name, target }) => (target.kind === 'sqs' ? [{ name, queue: target.queue }] : [])),
-        ...this.#stages.flatMap(({ uid, exchange }) => (exchange === undefined ? [] : [{ name: uid, queue: exchange }])),
+        ...this.#exchanges().flatMap(({ uid, exchange: of }) => (of.kind === 'sqs' ? [{ name: uid, queue: of.queue }] : [])),
       ],
       stages: this.#stages.map(({ stage, uid }) => ({ id: stage.id, uid })),
     };
@@ -360,7 +374,7 @@ export class SluiceJob extends Construct {
     outputs.map('Controls', Object.entries(this.#controls()));
     outputs.map(
       'Queues',
-      this.#queues().map(({ id, queue }) => [String(id), queue.queueUrl] as const),
+      this.#exchanges().map(({ id, exchange }) => [String(id), placeOf(exchange)] as const),
     );
     outputs.map(
       'Bind',

@@ -81,9 +81,8 @@ function spelledTopic({ topic, bootstrapServers, auth, secret, pollers }: KafkaT
 /** What its mapping asks for in the name of the function, and what replays, owners of shards and answers ask for. */
 export function sourceAccess(target: Target, kind: BindingKind): Access {
   if (target.kind === 'kinesis') {
-    const actions = ['DescribeStream', 'DescribeStreamSummary', 'GetRecords', 'GetShardIterator', 'ListShards'].map((a) => `kinesis:${a}`);
     const { streamArn, encryptionKey: key } = target.stream;
-    return { allowed: [{ actions, resources: [streamArn] }], key, keyActions: keyReads };
+    return { allowed: [{ actions: streamReads, resources: [streamArn] }], key, keyActions: keyReads };
   }
   if (target.kind === 'sqs') {
     const { queueArn, encryptionMasterKey: key } = target.queue;
@@ -92,6 +91,14 @@ export function sourceAccess(target: Target, kind: BindingKind): Access {
   if (target.kind === 'kafka') return { allowed: topicReads(target.topic), key: undefined, keyActions: keyReads };
   throw new Error(`a source of kind ${kind} has no mapping`); // bindings.ts has refused it
 }
+
+export const streamReads: readonly string[] = [
+  'DescribeStream',
+  'DescribeStreamSummary',
+  'GetRecords',
+  'GetShardIterator',
+  'ListShards',
+].map((a) => `kinesis:${a}`);
 
 export const queueReads: readonly string[] = ['ReceiveMessage', 'DeleteMessage', 'ChangeMessageVisibility', 'GetQueueAttributes'].map(
   (a) => `sqs:${a}`,

@@ -1,5 +1,6 @@
 // The check that a deployment waits for: what it decides, and that it asks for no more than it needs.
 import { describe, expect, test } from 'vitest';
+import type { Home } from '../../lib/adapters/aws/home.ts';
 import { type DeploymentFacts, decideDeployment } from '../../lib/aws/deploy-check.ts';
 import { type CheckRequest, refusalOf } from '../../lib/aws/deploy-check-resource.ts';
 
@@ -71,6 +72,23 @@ describe('a deployment', () => {
     expect(decide({ hasRead: { clicks: 'arn:of-another' }, item: undefined })).not.toThrow();
   });
 
+  test('is refused for another exchange: what is on its way between stages would stay in the one that the job has', () => {
+    const other = { has: 'sqs', wanted: 'kinesis', shards: 3 } as const;
+    expect(decide({ exchange: other })).toThrow(
+      /^job clicks was started with exchange 'sqs', and this deployment has 'kinesis', where nothing is of what is on its way; nothing was changed$/,
+    );
+    expect(decide({ exchange: { ...other, has: 'kinesis' } })).not.toThrow();
+    expect(decide({ exchange: other, item: undefined }), 'no job was started').not.toThrow();
+    const alone = { ...facts.plan, stages: facts.plan.stages.slice(0, 1) };
+    expect(decide({ exchange: other, plan: alone, item: { ...running, owners: running.owners.slice(0, 2) } })).not.toThrow();
+  });
+
+  test('is refused when shards of exchanges and of sources are more together than an account has environments', () => {
+    const exchange = { has: 'kinesis', wanted: 'kinesis', shards: 887 } as const;
+    expect(decide({ exchange })).toThrow(/891 open shards together, and 890 environments/);
+    expect(decide({ exchange: { ...exchange, shards: 886 } })).not.toThrow();
+  });
+
   test('is not refused for what cannot be found out', () => {
     expect(decide({ hasRead: undefined })).not.toThrow();
     expect(decide({ account: undefined, streams: [{ name: 'clicks', arn: 'arn', shards: undefined, reserved: 1 }] })).not.toThrow();
@@ -96,7 +114,7 @@ describe('the custom resource', () => {
   });
   const ask = {
     item: () => Promise.resolve<DeploymentFacts['item']>(running),
-    hasRead: () => Promise.resolve<DeploymentFacts['hasRead']>({ clicks: 'arn' }),
+    home: () => Promise.resolve<Home | undefined>({ table: 'table', streams: { clicks: 'arn' }, exchange: 'kinesis' }),
     openShards: () => Promise.resolve(4),
     account: () => Promise.resolve({ limit: 1_000, unreserved: 105 }),
   };
@@ -113,6 +131,16 @@ describe('the custom resource', () => {
     expect(refusal).not.toContain('\n');
   });
 
+  test('takes a job that noted no exchange for one with queues, as there was nothing else', async () => {
+    const given = { ...request({}).ResourceProperties, Reserved: '0', Exchange: 'kinesis', ExchangeShards: '2' };
+    const old = { ...ask, home: () => Promise.resolve({ table: 'table', streams: {} }) };
+    expect(await refusalOf(request({ ResourceProperties: given }), ask)).toBeUndefined();
+    expect(await refusalOf(request({ ResourceProperties: given }), old)).toMatch(/started with exchange 'sqs'/);
+    expect(await refusalOf(request({ ResourceProperties: { ...given, Exchange: 'sqs' } }), old)).toBeUndefined();
+    const { Exchange: _, ...before } = given;
+    expect(await refusalOf(request({ ResourceProperties: before }), ask), 'a template of an older version').toBeUndefined();
+  });
+
   test('lets a rollback pass in the middle of a deployment: what it goes back to is what the job runs', async () => {
     const refused = {
       ...request({}).ResourceProperties,
@@ -127,7 +155,7 @@ describe('the custom resource', () => {
   test('lets a stack go without asking anything, also when nothing can be asked any more', async () => {
     const never = (): Promise<never> => Promise.reject(new Error('nobody is there'));
     expect(
-      await refusalOf(request({ RequestType: 'Delete' }), { item: never, hasRead: never, openShards: never, account: never }),
+      await refusalOf(request({ RequestType: 'Delete' }), { item: never, home: never, openShards: never, account: never }),
     ).toBeUndefined();
     expect(await refusalOf(request({}), { ...ask, item: never })).toBe('nobody is there');
   });

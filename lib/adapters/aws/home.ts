@@ -6,7 +6,8 @@
 //       its name.
 //   H3  A restore makes the table that it found the home, and counts on above everything that the bucket knows. Where that is another state than the one
 //       that wrote last, sinks look at their targets anew: what they name by the run would have the names of what that one has written.
-//   H4  Streams are noted too. Shards of any two have the same names, so that a job would take records of another stream for ones that it had.
+//   H4  Streams are noted too. Shards of any two have the same names, so that a job would take records of another stream for ones that it had. So is what
+//       the exchange is made of: in another one nothing would be of what is on its way.
 
 import { SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
@@ -14,12 +15,15 @@ import { metadataPrefix } from '../../invocation/coordinator/checkpoint-objects.
 import { changeJob, readExistingJob } from '../../invocation/coordinator/read-job.ts';
 import type { InvocationPorts, JobItems, ObjectStore } from '../../invocation/ports.ts';
 import { forgetStarts } from '../../invocation/sinks/start-sinks.ts';
+import { type ExchangeKind, type ExchangePlaces, exchangeKindOf } from './exchange-place.ts';
 
 export interface Home {
   /** Name of the table. */
   readonly table: string;
   /** Name in the job → ARN of its stream. */
   readonly streams: Readonly<Record<string, string>>;
+  /** What carries records from stage to stage; absent: queues, or nothing. */
+  readonly exchange?: ExchangeKind;
 }
 
 const homeItem = 'runner/home';
@@ -28,6 +32,12 @@ const homeItem = 'runner/home';
 export async function readHome(items: Pick<JobItems, 'get'>): Promise<Home | undefined> {
   const stored = await items.get(homeItem);
   return stored === undefined ? undefined : (decodeValue(stored.bytes) as Home);
+}
+
+/** Pure. @param p.queues  where the messages of its stages wait */
+export function homeOf({ table, streams, queues }: Omit<Home, 'exchange'> & { readonly queues: ExchangePlaces }): Home {
+  const exchange = exchangeKindOf(queues);
+  return { table, streams, ...(exchange === undefined ? {} : { exchange }) };
 }
 
 export async function noteHome(items: Pick<JobItems, 'put'>, home: Home, expects: 'absent' | 'any'): Promise<void> {

@@ -1,6 +1,6 @@
 // `sluice cancel|pause|resume|restore NAME --stack STACK`: the request is one conditional write; pulses carry it out, and the command calls
 // them until the job is there instead of waiting for the schedule.
-import { countOn, noteHome } from '../../adapters/aws/home.ts';
+import { countOn, homeOf, noteHome } from '../../adapters/aws/home.ts';
 import { systemClock as clock } from '../../adapters/embedded/system-clock.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { requestCancel, requestPause, requestResume } from '../../invocation/coordinator/job-life.ts';
@@ -54,8 +54,7 @@ export const restoreDeployed: Command = (call) =>
         job: before.job,
       });
     }
-    const { table, streams } = o.deployed;
-    await noteHome(o.opened.ports.items, { table, streams }, 'any');
+    await noteHome(o.opened.ports.items, homeOf(o.deployed), 'any');
     const checkpoint = mark.item.restoring?.checkpoint;
     const after = await pulsesUntil(o, ({ restoring }) => restoring === undefined);
     call.output.text(`${after.job} is restored to checkpoint ${checkpoint}, generation ${after.generation}; it is ${after.status}`);

@@ -92,6 +92,17 @@ describe('a bundle', () => {
     expect(has(bundled('stage', entry, 'streamless'))).toBe(false);
   });
 
+  it('has the client of streams where they carry the exchange, of whatever job', () => {
+    for (const role of ['stage', 'pulse', 'query'] as const) {
+      const outDir = join(place, `exchange-${role}`);
+      mkdirSync(outDir);
+      bundleRole({ role, entry, outDir, hasStreams: true });
+      const file = join(outDir, 'index.js');
+      expect(readFileSync(file, 'utf8')).toContain('Kinesis_20131202');
+      expect(readFileSync(file).length, role).toBeLessThan(bytesMax[role]);
+    }
+  });
+
   it('has the client of topics for a job that names one, in one file', () => {
     const job = join(place, 'topic.ts');
     const lines = [

@@ -1,4 +1,7 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { expect, it } from 'vitest';
 import { leanClients } from '../../../lib/aws/lean-clients.ts';
 
@@ -49,6 +52,35 @@ it('lets a bundler leave out the schemas of requests that nobody makes', () => {
   const lean = built(leanClients(whole));
   expect(lean).not.toContain('?publicAccessBlock');
   expect(lean).toContain('x-id=PutObject');
+});
+
+it('says of an exception once what it is', async () => {
+  const contents = "export { TransactionCanceledException } from '@aws-sdk/client-dynamodb';";
+  const whole = esbuild.buildSync({
+    stdin: { contents, resolveDir: import.meta.dirname },
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+    mainFields: ['module', 'main'],
+    write: false,
+  }).outputFiles[0]!.text;
+  const lean = leanClients(whole);
+  expect(whole).toMatch(/\n +name = "TransactionCanceledException";\n +\$fault = "client";/);
+  expect(lean).not.toMatch(/\n +name = "TransactionCanceledException";/);
+  const place = join(mkdtempSync(join(tmpdir(), 'sluice-lean-')), 'client.mjs');
+  writeFileSync(
+    place,
+    `import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path'; const require = createRequire(import.meta.url);\n${lean}`,
+  );
+  const made = (await import(place)) as typeof import('@aws-sdk/client-dynamodb');
+  const reasons = [{ Code: 'None' }];
+  const error = new made.TransactionCanceledException({ message: 'no', $metadata: {}, CancellationReasons: reasons });
+  expect(error).toMatchObject({ name: 'TransactionCanceledException', $fault: 'client', message: 'no', CancellationReasons: reasons });
+  expect(Object.getPrototypeOf(error)).toBe(made.TransactionCanceledException.prototype);
+  rmSync(dirname(place), { recursive: true });
 });
 
 it('keeps of the package of a client its version', () => {
