@@ -3,19 +3,22 @@
 import { lookUpState } from '../adapters/invocations/state-look-up.ts';
 import { jsonText } from '../cli/json-text.ts';
 import { SluiceError } from '../core/errors.ts';
+import { formatBytes } from '../core/limits.ts';
 import { describedOperators } from '../invocation/coordinator/checkpoint-sizes.ts';
 import { readExistingJob } from '../invocation/coordinator/read-job.ts';
 import { isUnsettled, type ListedTransaction, listTransactions, transactionFields } from '../invocation/sinks/list-transactions.ts';
 import { settleByHand } from '../invocation/sinks/settle-by-hand.ts';
-import { letterFields, listLetters } from '../invocation/unit/look.ts';
+import { listLetters } from '../invocation/unit/look.ts';
 import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
+import { lettersAfter } from './letters-answer.ts';
 import { settlerOf } from './pulse-handler.ts';
 
 export type Query =
   | { readonly command: 'operators' }
   | { readonly command: 'state get'; readonly operator: string; readonly state: string; readonly key: unknown }
-  | { readonly command: 'dead-letters list' }
+  /** `after`: the letter that the answer before ended with. */
+  | { readonly command: 'dead-letters list'; readonly after?: string }
   | { readonly command: 'dead-letters redrive'; readonly letters: readonly string[] | 'all' }
   | { readonly command: 'transactions list' }
   | { readonly command: 'transactions commit' | 'transactions abort'; readonly names: readonly string[] | 'all' };
@@ -24,7 +27,9 @@ type Answer = Readonly<Record<string, unknown>>;
 
 export async function handleQuery(deployed: Deployed, query: Query): Promise<Answer> {
   try {
-    return JSON.parse(jsonText(await answer(deployed, query))) as Answer;
+    const text = jsonText(await answer(deployed, query));
+    if (Buffer.byteLength(text) > answerBytesMax) throw answerTooLarge(query.command, text);
+    return JSON.parse(text) as Answer;
   } catch (error) {
     console.error(errorLine(error));
     throw functionError(error);
@@ -40,7 +45,7 @@ async function answer(deployed: Deployed, query: Query): Promise<Answer> {
       return { state: 'done', operator, name: state, key, ...(await lookUpState(deployed.services, { operator, state, key })) };
     }
     case 'dead-letters list':
-      return { state: 'done', letters: (await listLetters(deployed.services)).map(letterFields) };
+      return { state: 'done', ...lettersAfter(await listLetters(deployed.services), query.after) };
     case 'dead-letters redrive':
       return await redrive(deployed, query.letters);
     case 'transactions list':
@@ -55,6 +60,17 @@ async function answer(deployed: Deployed, query: Query): Promise<Answer> {
         next: 'fix-the-command',
       });
   }
+}
+
+/** Lambda takes 6 MB of an answer. */
+const answerBytesMax = 6_000_000;
+
+function answerTooLarge(command: string, text: string): SluiceError {
+  return new SluiceError('ANSWER_TOO_LARGE', {
+    message: `\`${command}\` has an answer of ${formatBytes(Buffer.byteLength(text))}, and a function can give ${formatBytes(answerBytesMax)}`,
+    next: 'fix-the-command',
+    advice: 'read it where it lies: `sluice deploy` told table and bucket, and so do the outputs of the stack',
+  });
 }
 
 async function redrive({ services, environment }: Deployed, wanted: readonly string[] | 'all'): Promise<Answer> {

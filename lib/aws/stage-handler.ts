@@ -16,6 +16,7 @@ import type { Deployed } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
 import { isKafkaEvent, type KafkaAnswer, type KafkaEvent, kafkaAnswerOf, kafkaParts, recordsOf, wholeOrNothing } from './kafka-event.ts';
 import { isKinesisEvent, type KinesisAnswer, type KinesisEvent, kinesisAnswerOf, kinesisParts } from './kinesis-event.ts';
+import { refusalLine } from './refusal-line.ts';
 import { behindGap, lookAhead, notOurs, shardAnswerOf, shardParts, stopsAtGap, takenOf, waitingOf } from './shard-event.ts';
 import {
   answerOf,
@@ -101,7 +102,9 @@ async function invokeAll<P extends Part>(
   const errors: unknown[] = [];
   const invoke = async (part: P): Promise<AnsweredPart<P>> => {
     try {
-      return { part, answer: await environment.invoke(part.invocation, { deadlineMs }) };
+      const answer = await environment.invoke(part.invocation, { deadlineMs });
+      if (answer.kind !== 'done') console.warn(refusalLine(part.invocation.subtask, answer.why));
+      return { part, answer };
     } catch (error) {
       errors.push(error);
       console.error(errorLine(error));

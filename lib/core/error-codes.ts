@@ -67,6 +67,7 @@ export const errorCodes = {
   VALUE_TOO_LARGE: 'a value is larger than can be written at once',
 
   // Checkpoints, restore, ownership and output
+  ANSWER_TOO_LARGE: 'what a deployed job was asked has a larger answer than a function can give',
   CHECKPOINT_DIRECTORY_NOT_WRITABLE: 'the directory for checkpoints cannot be made',
   CHECKPOINT_DAMAGED: 'a checkpoint does not have the bytes that were written',
   CHECKPOINT_FAILED: 'a checkpoint could not be completed',

@@ -49,6 +49,8 @@ export class FakeCloud {
   }
 
   #answer({ headers, url }: IncomingMessage, text: string): Answer {
+    const listed = /^\/([^/?]+)\/?\?(?=.*list-type=2)/.exec(url ?? '');
+    if (listed !== null) return this.#list(listed[1] ?? '');
     const target = headers['x-amz-target'];
     if (typeof target === 'string') return this.#table(target.split('.')[1] ?? '', JSON.parse(text) as TableRequest);
     const called = /^\/2015-03-31\/functions\/([^/]+)\/invocations/.exec(url ?? '');
@@ -72,6 +74,13 @@ export class FakeCloud {
     const said = `<StackName>${name}</StackName><StackStatus>${stack.status ?? 'CREATE_COMPLETE'}</StackStatus><Outputs>${outputs.join('')}</Outputs>`;
     const found = `<DescribeStacksResult><Stacks><member>${said}</member></Stacks></DescribeStacksResult>`;
     return { status: 200, body: `<DescribeStacksResponse>${found}</DescribeStacksResponse>` };
+  }
+
+  /** Buckets are empty. */
+  #list(bucket: string): Answer {
+    this.asked.push(`s3:ListBucket ${bucket}`);
+    const body = `<ListBucketResult><Name>${bucket}</Name><KeyCount>0</KeyCount><IsTruncated>false</IsTruncated></ListBucketResult>`;
+    return { status: 200, body, headers: { 'content-type': 'application/xml' } };
   }
 
   #table(action: string, { TableName: table, Key: key }: TableRequest): Answer {

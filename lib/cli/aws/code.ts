@@ -6,7 +6,7 @@ import { jsonOrText, requiredFlag } from '../invocations-job.ts';
 import { jsonText } from '../json-text.ts';
 import { letterTable, letterText, outcomeText } from '../letter-texts.ts';
 import { tableText } from '../table.ts';
-import { withDeployment } from './open.ts';
+import { type OpenedDeployment, withDeployment } from './open.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,25 +28,37 @@ export const stateGetDeployed: Command = (call) => {
   });
 };
 
-const listed = { command: 'dead-letters list' };
+/** All of them; one answer of a function holds so many. */
+async function lettersOf({ deployed, functions }: OpenedDeployment): Promise<readonly Fields[]> {
+  const letters: Fields[] = [];
+  for (let after: unknown, isFirst = true; isFirst || after !== undefined; isFirst = false) {
+    const event = { command: 'dead-letters list', ...(after === undefined ? {} : { after }) };
+    const answer = (await functions.call(deployed.query, event)) as Fields;
+    letters.push(...resultsOf(answer));
+    after = answer.next;
+  }
+  return letters;
+}
 
-function lettersOf(answer: Fields): readonly Fields[] {
+function resultsOf(answer: Fields): readonly Fields[] {
   return (answer.letters ?? []) as readonly Fields[];
 }
 
 export const listDeployedLetters: Command = (call) =>
-  ask(call, listed, (answer) => {
-    call.output.text(letterTable(lettersOf(answer)));
+  withDeployment(call, async (o) => {
+    const letters = await lettersOf(o);
+    call.output.text(letterTable(letters));
+    call.output.object({ job: o.deployed.job, state: 'done', letters });
     return 0;
   });
 
 export const showDeployedLetters: Command = (call) =>
-  withDeployment(call, async ({ deployed, functions }) => {
-    const all = lettersOf((await functions.call(deployed.query, listed)) as Fields);
+  withDeployment(call, async (o) => {
+    const all = await lettersOf(o);
     const wanted = call.arguments.flags.get('letter');
     const letters = wanted === undefined ? all : wanted.map((id) => letterOf(all, id));
     for (const letter of letters) call.output.text(letterText(letter));
-    call.output.object({ job: deployed.job, state: 'done', letters });
+    call.output.object({ job: o.deployed.job, state: 'done', letters });
     return 0;
   });
 
@@ -61,7 +73,7 @@ export const redriveDeployedLetters: Command = (call) => {
   if ((ids.length === 0) !== call.arguments.flags.has('all'))
     throw usageError(`\`sluice ${call.shape.name}\` needs --letter, once for each, or --all`);
   return ask(call, { command: 'dead-letters redrive', letters: ids.length === 0 ? 'all' : ids }, (answer) => {
-    for (const result of lettersOf(answer)) call.output.text(outcomeText(result));
+    for (const result of resultsOf(answer)) call.output.text(outcomeText(result));
     return answer.state === 'done' ? 0 : 1;
   });
 };

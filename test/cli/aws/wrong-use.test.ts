@@ -62,6 +62,37 @@ test('an address where nobody answers is told with what was asked of it', async 
   expectRefusal(ended, 2, /ENDPOINT_UNREACHABLE: cloudformation:DescribeStacks on stack Two: nobody answers at http:\/\/127\.0\.0\.1:1\n/);
 });
 
+describe('a restore', () => {
+  beforeEach(async () => {
+    cloud.stacks.set('Clicks', { outputs: outputsOf('Clicks', 'clicks', 'one') });
+    const kept = {
+      checkpoint: 7,
+      generation: 0,
+      begunMs: 0,
+      completedMs: 1,
+      trigger: 'periodic',
+      owners: [],
+      metadata: 'm',
+      bytes: 0,
+    } as const;
+    storeItem(cloud, 'one', await begunItem({ begun: 7, completed: [kept] }));
+  });
+
+  test('to a checkpoint that has expired says which command shows those that are kept, and asks for nothing', async () => {
+    const ended = await sluice('restore', 'clicks', '3', '--stack', 'Clicks');
+    expectRefusal(
+      ended,
+      2,
+      /CHECKPOINT_NOT_FOUND: clicks has kept no checkpoint 3\n {2}next: `sluice checkpoints list clicks --stack Clicks`/,
+    );
+    expect(cloud.asked.filter((what) => /Update|Put|Invoke/.test(what))).toEqual([]);
+  });
+
+  test('to what is no checkpoint is told', async () => {
+    expectRefusal(await sluice('restore', 'clicks', 'yesterday', '--stack', 'Clicks'), 2, /'yesterday' is no number of a checkpoint/);
+  });
+});
+
 describe('a permission that is missing is told with the action and what it was on, by', () => {
   beforeEach(async () => {
     cloud.stacks.set('Clicks', { outputs: outputsOf('Clicks', 'clicks', 'one') });

@@ -32,7 +32,7 @@ describe('around a stage', () => {
 
   it('a middleware that answers in the place of the stage acknowledges nothing', async () => {
     const early = { before: () => ({ batchItemFailures: [] }) };
-    await expect(around([early], work)({}, context)).rejects.toThrow(/^MIDDLEWARE_ANSWERED: .*comes again$/);
+    await expect(around([early], work)({}, context)).rejects.toThrow(/^MIDDLEWARE_ANSWERED: .*comes again\nnext: fix-the-job: /);
   });
 
   it('a middleware that changes the answer changes nothing', async () => {

@@ -1,9 +1,11 @@
 // Pulses of a small job over strict fakes, with a Lambda that calls the handler of the stage.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { errorOf } from '../../../lib/adapters/aws/errors.ts';
 import { decideMappings } from '../../../lib/aws/pulse-handler.ts';
 import { requestPause } from '../../../lib/invocation/coordinator/job-life.ts';
-import { FakeService } from '../../../lib/testing/invocation/index.ts';
-import { type Account, pulsesOf } from './pulses.ts';
+import { readExistingJob } from '../../../lib/invocation/coordinator/read-job.ts';
+import { type FakeCall, FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
+import { type Account, plan, pulsesOf } from './pulses.ts';
 
 const mappingCalls = ({ calls }: Account): readonly string[] => calls.filter((call) => call.startsWith('mapping'));
 
@@ -27,6 +29,25 @@ describe('a pulse', () => {
     const service = new FakeService();
     await pulsesOf(service).pulse();
     await expect(pulsesOf(service, 'of-another-deployment').pulse()).rejects.toThrow(/^PLAN_CHANGED: /);
+  });
+
+  it.each([
+    ['AccessDeniedException', 'STORE_FORBIDDEN'],
+    ['KMSAccessDeniedException', 'STORE_FORBIDDEN'],
+    ['ResourceNotFoundException', 'STORE_MISSING'],
+    ['ThrottlingException', 'STORE_THROTTLED'],
+  ])('fails where the table answers %s, under the action and what it was on, and the next one goes on', async (name, code) => {
+    const service = new FakeService();
+    await pulsesOf(service).pulse();
+    const before = await readExistingJob(fakePorts(service));
+    const call: FakeCall = async () => {
+      throw errorOf(Object.assign(new Error('said the service'), { name }), 'dynamodb:GetItem in table clicks');
+    };
+    const refused = pulsesOf(service, plan.hash, 'clicks-table', call);
+    await expect(refused.pulse()).rejects.toThrow(`${code}: dynamodb:GetItem in table clicks: ${name}: said the service`);
+    expect(refused.account.calls).toEqual([]);
+    expect(await readExistingJob(fakePorts(service))).toEqual(before);
+    expect((await pulsesOf(service).pulse()).status).toBe('running');
   });
 
   it('switches the mappings off with the job, once, also by another sandbox', async () => {

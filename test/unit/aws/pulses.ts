@@ -10,7 +10,7 @@ import { compile } from '../../../lib/graph/compile.ts';
 import { count, defineJob, print, sqs } from '../../../lib/index.ts';
 import { createEnvironment, createServices } from '../../../lib/invocation/unit/create-environment.ts';
 import { describe as describeJob } from '../../../lib/operators/describe.ts';
-import { type FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
+import { type FakeCall, type FakeService, fakePorts, promptCall } from '../../../lib/testing/invocation/index.ts';
 
 const job = defineJob('clicks', (env) => {
   env
@@ -29,9 +29,10 @@ export interface Account {
   failsWith: string | undefined;
 }
 
-export function pulsesOf(service: FakeService, hash: string = plan.hash, table: string = 'clicks-table') {
+/** @param call  how the services answer */
+export function pulsesOf(service: FakeService, hash: string = plan.hash, table: string = 'clicks-table', call: FakeCall = promptCall) {
   const account: Account = { calls: [], failsWith: undefined };
-  const ports = fakePorts(service);
+  const ports = fakePorts(service, call);
   const own = { ...plan, hash };
   const options = {
     ...{ plan: own, ports, clock: systemClock, random: systemRandom, files: nodeFileSystem },

@@ -15,6 +15,7 @@ import { pulsesOf } from './pulses.ts';
 beforeEach(() => {
   vi.spyOn(console, 'log').mockImplementation(() => undefined);
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  vi.spyOn(console, 'warn').mockImplementation(() => undefined);
 });
 afterEach(() => void vi.restoreAllMocks());
 
@@ -95,6 +96,15 @@ describe('transactions', () => {
     expect(await ask(commit!)).toEqual({ state: 'done', settled: 'commit', transactions: [], wereCommitted: [] });
     await expect(ask({ command: 'transactions commit', names: ['nobody'] })).rejects.toThrow(/there is no transaction 'nobody'/);
   });
+});
+
+it('an answer that no function can give is refused with its size', async () => {
+  const { deployed } = pulsesOf(new FakeService());
+  const operators = [{ uid: 'u', name: 'n'.repeat(7 * 1_024 * 1_024), node: { operator: { kind: 'map' } } }];
+  const large = { ...deployed, plan: { ...deployed.plan, stages: [{ parallelism: 1, operators }] } } as unknown as Deployed;
+  await expect(handleQuery(large, { command: 'operators' })).rejects.toThrow(
+    /^ANSWER_TOO_LARGE: `operators` has an answer of 7 MiB, and a function can give 5.7 MiB/,
+  );
 });
 
 it('a command of another version is refused by name', async () => {

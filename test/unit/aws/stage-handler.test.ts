@@ -56,6 +56,7 @@ beforeEach(() => {
   lines = [];
   vi.spyOn(console, 'log').mockImplementation((line: string) => void lines.push(line));
   vi.spyOn(console, 'error').mockImplementation((line: string) => void lines.push(line));
+  vi.spyOn(console, 'warn').mockImplementation((line: string) => void lines.push(line));
 });
 afterEach(() => void vi.restoreAllMocks());
 
@@ -92,6 +93,13 @@ describe('the handler of a stage', () => {
       expect(await handle(messages)).toEqual({ batchItemFailures: [{ itemIdentifier: 'm1' }, { itemIdentifier: 'm2' }] });
     },
   );
+
+  it('says which subtask left messages where they are, and why: one before them is missing, and may have expired', async () => {
+    const { handle } = stageThat((subtask) => (subtask === '1-0' ? { kind: 'refused', why: 'gap' } : { kind: 'done' }));
+    expect(await handle(messages)).toEqual({ batchItemFailures: [{ itemIdentifier: 'm1' }] });
+    const said = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level === 'warn');
+    expect(said).toMatchObject([{ subtask: '1-0', refused: 'gap', message: expect.stringContaining('has expired') as string }]);
+  });
 
   it('answers the same where messages could not be released sooner', async () => {
     const { handle } = stageThat(() => ({ kind: 'refused', why: 'gap' }), { releaseFails: true });

@@ -83,6 +83,7 @@ const event = fifoEvent([
 beforeEach(() => {
   vi.spyOn(console, 'log').mockImplementation(() => undefined);
   vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  vi.spyOn(console, 'warn').mockImplementation(() => undefined);
 });
 afterEach(() => void vi.restoreAllMocks());
 
@@ -113,6 +114,24 @@ describe('an event of a queue', () => {
     expect(printed).toEqual(['1', '2']);
     const letters = await listLetters(services);
     expect(letters.map(({ letter }) => letter.operator)).toEqual(['clicks']);
+  });
+});
+
+describe('a message of the exchange that has expired', () => {
+  it('is a gap: what came behind it is not taken, the log says where', async () => {
+    const service = await startedJob();
+    const { handle, ports, printed } = sandboxOf(service);
+    const said: string[] = [];
+    vi.spyOn(console, 'warn').mockImplementation((line: string) => void said.push(line));
+    const eventOf = (id: string) => fifoEvent([{ id, group: 'eu', body: click('ada'), sequence: `${id.slice(1)}0000000000000000000` }]);
+    expect(await handle(0, eventOf('m1'))).toEqual([]);
+    await ports.exchange.settle((await ports.exchange.receive({ max: 10 })).map(({ receipt }) => receipt));
+    expect(await handle(0, eventOf('m2'))).toEqual([]);
+    const [late] = await ports.exchange.receive({ max: 10 });
+    const again = fifoEvent([{ id: 'x', group: late!.group, body: bodyOf(late!.bytes) }]);
+    expect(await handle(1, again)).toEqual(['x']);
+    expect(said.map((line) => JSON.parse(line) as object)).toMatchObject([{ level: 'warn', subtask: '1-0', refused: 'gap' }]);
+    expect(printed).toEqual([]);
   });
 });
 
