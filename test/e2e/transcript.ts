@@ -1,41 +1,49 @@
-// Every command for deployed jobs, called one after the other on an emulator, and what each printed: the text of docs/aws-transcript.md. What happens in
-// between (records that are sent, a checkpoint that is waited for) is told by a line of its own.
-import { CreateTableCommand, DynamoDBClient, ScanCommand } from '@aws-sdk/client-dynamodb';
-import { SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn';
-import { CreateQueueCommand, SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
-import { openAwsPorts } from '../../lib/adapters/aws/aws-ports.ts';
-import { systemRandom } from '../../lib/adapters/embedded/system-clock.ts';
-import { functionCaller } from '../../lib/cli/aws/call-function.ts';
-import { type DeployedJob, readStack } from '../../lib/cli/aws/stack.ts';
-import { newestCompletedOf, readExistingJob } from '../../lib/invocation/coordinator/read-job.ts';
-import type { Cloud } from './cloud.ts';
-import { eventually } from './cloud.ts';
+// Every command for deployed jobs, called one after the other, and what each printed: the text of docs/aws-transcript.md. What happens in between
+// (records that are sent, a checkpoint that is waited for) is told by a line of its own, and is the scene's business.
 
-const file = 'examples/clicks/job.ts';
-const stack = 'sluice-clicks';
+export const file = 'examples/clicks/job.ts';
+export const stack = 'sluice-clicks';
 /** Where `npm run emulator` listens, so that the text does not depend on a port that was free. */
-const usualEndpoint = 'http://127.0.0.1:4566';
-const users = 4;
-/** A queue that people use hides messages for 180 s; here one that fails is to come again sooner. */
-const hiddenSeconds = '10';
-const here = { endpoint: undefined };
+export const usualEndpoint = 'http://127.0.0.1:4566';
 
-async function deployedJob(): Promise<DeployedJob> {
-  return (await readStack(stack, here))[0]!;
+const head = `# What commands for deployed jobs print
+
+Made by \`npm run transcript\` with the [clicks example](../examples/clicks/job.ts) on the emulator. What the CDK says while it works goes to standard
+error and is left out; times, and what CloudFormation adds to names, are always the same here. On an account the commands are the same without
+\`--endpoint\`. How it fits together: [On AWS](aws.md).
+`;
+
+/** @param text  of `transcribe` */
+export function page(text: string): string {
+  return `${head}${text}\n`;
+}
+
+/** What the commands are called on. */
+export interface Scene {
+  /** Calls the command line. */
+  sluice(words: readonly string[]): Promise<{ readonly code: number; readonly out: string; readonly err: string }>;
+  /** Makes what the job reads and writes. */
+  makeTargets(): Promise<void>;
+  /** Sends so many clicks, and waits until each was counted. */
+  send(clicks: number): Promise<void>;
+  /** Sends a message that is no click, and waits until the job has given it up. */
+  sendDamaged(): Promise<void>;
+  /** Waits until there is a checkpoint. */
+  checkpoint(): Promise<void>;
+  /** At the end. @throws when something is there that belonged to the job's state */
+  expectNothingLeft(): Promise<void>;
 }
 
 class Transcript {
-  readonly #cloud: Cloud;
+  readonly scene: Scene;
   readonly #parts: string[] = [];
-  #queue = '';
-  #sent = 0;
 
-  constructor(cloud: Cloud) {
-    this.#cloud = cloud;
+  constructor(scene: Scene) {
+    this.scene = scene;
   }
 
   get text(): string {
-    return this.#parts.join('\n').replaceAll(this.#cloud.endpoint, usualEndpoint);
+    return this.#parts.join('\n');
   }
 
   /** A heading and why. */
@@ -43,80 +51,34 @@ class Transcript {
     this.#parts.push(`\n## ${title}\n\n${text}\n`);
   }
 
-  /** @returns what it printed */
+  /** @returns what it printed @throws when it failed, with what it said */
   async sluice(...words: readonly string[]): Promise<string> {
-    const { code, out, err } = await this.#cloud.run('node', ['lib/cli/main.ts', ...words, '--endpoint', this.#cloud.endpoint]);
-    const said = code === 0 ? out : `${ownLines(err)}# exit code ${code}\n`;
-    this.#parts.push(`\`\`\`console\n$ sluice ${words.map(quoted).join(' ')} --endpoint ${usualEndpoint}\n${said}\`\`\``);
-    return out;
+    const { code, out, err } = await this.scene.sluice(words);
+    if (code !== 0) throw new Error(`${typed(words)} ended with ${code}:\n${out}\n${err}`);
+    return this.#show(words, out);
   }
 
-  async makeTargets(): Promise<void> {
-    const attributes = { FifoQueue: 'true', VisibilityTimeout: hiddenSeconds, MessageRetentionPeriod: '345600' };
-    const made = await new SQSClient({}).send(new CreateQueueCommand({ QueueName: 'clicks.fifo', Attributes: attributes }));
-    this.#queue = made.QueueUrl ?? '';
-    await new DynamoDBClient({}).send(
-      new CreateTableCommand({
-        TableName: 'totals',
-        BillingMode: 'PAY_PER_REQUEST',
-        KeySchema: [{ AttributeName: 'user', KeyType: 'HASH' }],
-        AttributeDefinitions: [{ AttributeName: 'user', AttributeType: 'S' }],
-      }),
-    );
+  /** A command that has to fail. */
+  async refused(...words: readonly string[]): Promise<void> {
+    const { code, out, err } = await this.scene.sluice(words);
+    if (code === 0) throw new Error(`${typed(words)} was not refused:\n${out}`);
+    this.#show(words, `${out}${ownLines(err)}# exit code ${code}\n`);
   }
 
-  /** Sends messages, and waits until each was counted. */
-  async send(n: number): Promise<void> {
-    for (let from = 0; from < n; from += 10) {
-      const bodies = Array.from({ length: Math.min(10, n - from) }, () => {
-        const user = `u${this.#sent % users}`;
-        return { user, body: JSON.stringify({ user, url: `/${this.#sent++}` }) };
-      });
-      await this.#sendAll(bodies);
-    }
-    await eventually(`${this.#sent} clicks are counted`, async () => ((await this.#counted()) === this.#sent ? true : undefined));
-  }
-
-  async #counted(): Promise<number> {
-    const { Items: rows = [] } = await new DynamoDBClient({}).send(new ScanCommand({ TableName: 'totals', ConsistentRead: true }));
-    return rows.reduce((sum, row) => sum + Number(row.clicks?.N), 0);
-  }
-
-  async #sendAll(bodies: readonly { readonly user: string; readonly body: string }[]): Promise<void> {
-    const entries = bodies.map(({ user, body }, i) => ({
-      ...{ Id: String(i), MessageBody: body, MessageGroupId: user, MessageDeduplicationId: `${this.#sent}-${i}` },
-    }));
-    await new SQSClient({}).send(new SendMessageBatchCommand({ QueueUrl: this.#queue, Entries: entries }));
-  }
-
-  /** One message that is no click; it is handed out until the job has given it up. */
-  async sendDamaged(): Promise<void> {
-    await this.#sendAll([{ user: 'u9', body: '{"user": "u9", "url' }]);
-    const { query } = await deployedJob();
-    const functions = await functionCaller(here);
-    await eventually('the message is parked', async () => {
-      const { letters } = (await functions.call(query, { command: 'dead-letters list' })) as { readonly letters: readonly unknown[] };
-      return letters.length > 0 ? true : undefined;
-    });
-    functions.close();
-  }
-
-  /** Lets pulses come sooner than the schedule would, until there is a checkpoint above. */
-  async checkpoint(): Promise<void> {
-    const { table, bucket, queues, stateMachine } = await deployedJob();
-    const ports = openAwsPorts({ table, bucket, queues, random: systemRandom });
-    const newest = async (): Promise<number> => newestCompletedOf((await readExistingJob(ports)).item);
-    const before = await newest();
-    await eventually(`a checkpoint above ${before}`, async () => {
-      await new SFNClient({}).send(new StartExecutionCommand({ stateMachineArn: stateMachine }));
-      return (await newest()) > before ? true : undefined;
-    });
-    ports.close();
+  #show(words: readonly string[], output: string): string {
+    const said = normalised(output);
+    this.#parts.push(`\`\`\`console\n$ ${typed(words)}\n${said}\`\`\``);
+    return said;
   }
 }
 
-function stateOf(user: string): readonly string[] {
-  return ['state', 'get', 'clicks', '--operator', 'count', '--state', 'clicks', '--key', user];
+/** As a person types it. */
+export function typed(words: readonly string[]): string {
+  return `sluice ${words.map(quoted).join(' ')} --endpoint ${usualEndpoint}`;
+}
+
+function quoted(word: string): string {
+  return /^[\w./=:@-]+$/.test(word) ? word : `'${word}'`;
 }
 
 /** Lines of ours: what the CDK tells of its progress is its own. */
@@ -125,8 +87,22 @@ function ownLines(err: string): string {
   return lines.map((line) => `${line}\n`).join('');
 }
 
-function quoted(word: string): string {
-  return /^[\w./=:@-]+$/.test(word) ? word : `'${word}'`;
+/** Of whatever differs between two runs and has one look. */
+const volatile: readonly (readonly [RegExp, string])[] = [
+  [/http:\/\/127\.0\.0\.1:\d+/g, usualEndpoint],
+  [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/g, '2026-01-01 00:00:00.000 UTC'],
+  // What CloudFormation adds to names, so that they are new.
+  [/(?<=-Job\w*[0-9A-F]{8}-)\w+/g, '0A1B2C3D4E5F'],
+  [/(?<=sluice-clicks-jobbucket[0-9a-f]{8}-)\w+/g, '0a1b2c3d4e5f'],
+];
+
+/** Pure. The same for two runs of the same commands, but for numbers that depend on how records met in batches. */
+export function normalised(text: string): string {
+  return volatile.reduce((now, [what, by]) => now.replaceAll(what, by), text);
+}
+
+function stateOf(user: string): readonly string[] {
+  return ['state', 'get', 'clicks', '--operator', 'count', '--state', 'clicks', '--key', user];
 }
 
 /**
@@ -134,13 +110,14 @@ function quoted(word: string): string {
  * @param note  the text so far, after each part
  * @returns the text
  */
-export async function transcribe(cloud: Cloud, note: (text: string) => void = () => undefined): Promise<string> {
-  const t = new Transcript(cloud);
-  await t.makeTargets();
-  for (const part of [deployAndLook, pauseAndRestore, lettersAndTransactions, endAndTakeUp]) {
+export async function transcribe(scene: Scene, note: (text: string) => void = () => undefined): Promise<string> {
+  const t = new Transcript(scene);
+  await scene.makeTargets();
+  for (const part of [deployAndLook, pauseAndRestore, lettersAndTransactions, endAndTakeUp, removeAll]) {
     await part(t, ['--stack', stack]);
     note(t.text);
   }
+  await scene.expectNothingLeft();
   return t.text;
 }
 
@@ -149,11 +126,11 @@ const bind = ['--bind', 'clicks=clicks.fifo', '--bind', 'totals=totals'] as cons
 
 async function deployAndLook(t: Transcript, on: On): Promise<void> {
   t.tell('A stack is made', 'The queue `clicks.fifo` and the table `totals` are there. What is wrong is refused before anything changes.');
-  await t.sluice('deploy', file, '--bind', 'clicks=clicks.fifo');
+  await t.refused('deploy', file, '--bind', 'clicks=clicks.fifo');
   await t.sluice('deploy', file, ...bind);
   t.tell('What it does', '100 clicks of four users were sent, and a checkpoint was waited for.');
-  await t.send(100);
-  await t.checkpoint();
+  await t.scene.send(100);
+  await t.scene.checkpoint();
   await t.sluice('status', ...on);
   await t.sluice('checkpoints', 'list', 'clicks', ...on);
   await t.sluice('checkpoints', 'show', 'clicks', ...on);
@@ -166,40 +143,51 @@ async function pauseAndRestore(t: Transcript, on: On): Promise<void> {
   await t.sluice('pause', 'clicks', ...on);
   await t.sluice('status', ...on);
   await t.sluice('resume', 'clicks', ...on);
-  await t.sluice('destroy', file, '--yes');
+  await t.refused('destroy', file, '--yes');
   t.tell(
     'It goes back to a checkpoint',
-    '40 clicks more were sent. What came after the checkpoint is counted again from what the job has kept.',
+    '40 clicks more were sent. What came after the checkpoint is counted again from what the job has kept; then 20 more were sent.',
   );
-  await t.send(40);
+  await t.scene.send(40);
   await t.sluice('restore', 'clicks', ...on);
-  await t.send(20);
+  await t.scene.send(20);
   await t.sluice(...stateOf('u1'), ...on);
 }
 
 async function lettersAndTransactions(t: Transcript, on: On): Promise<void> {
-  t.tell('A record that cannot be processed', 'A message that is no JSON was sent. It is parked, and nothing behind it waits.');
-  await t.sendDamaged();
+  t.tell(
+    'A record that cannot be processed',
+    'A message that is no JSON was sent. It is parked, and nothing behind it waits. Run again, it fails again, and stays where it is.',
+  );
+  await t.scene.sendDamaged();
   await t.sluice('dead-letters', 'list', 'clicks', ...on);
   await t.sluice('dead-letters', 'show', 'clicks', ...on);
-  await t.sluice('dead-letters', 'redrive', 'clicks', '--all', ...on);
+  await t.refused('dead-letters', 'redrive', 'clicks', '--all', ...on);
   t.tell('What is promised to sinks', 'The sink of this job writes row by row, so that nothing is ever promised.');
   await t.sluice('transactions', 'list', 'clicks', ...on);
-  await t.sluice('transactions', 'commit', 'clicks', '--all', ...on);
+  await t.refused('transactions', 'commit', 'clicks', '--all', ...on);
+  await t.refused('transactions', 'abort', 'clicks', '--all', ...on);
 }
 
 async function endAndTakeUp(t: Transcript, on: On): Promise<void> {
-  t.tell('It ends, and its stack goes', 'The state stays, and a new stack takes it up.');
-  await t.checkpoint();
+  t.tell(
+    'It ends, its stack goes, and another one takes its state up',
+    'The table and the bucket stay, and are given to the new stack. 20 clicks more were sent to it.',
+  );
   await t.sluice('cancel', 'clicks', ...on);
   const said = await t.sluice('destroy', file, '--yes');
   const [, table = '', bucket = ''] = /^ {2}table +(\S+)\n {2}bucket +(\S+)$/m.exec(said) ?? [];
-  await t.sluice('status', ...on);
+  await t.refused('status', ...on);
   await t.sluice('deploy', file, ...bind, '--table', table, '--bucket', bucket);
   await t.sluice('restore', 'clicks', ...on);
-  await t.send(20);
+  await t.scene.send(20);
   await t.sluice(...stateOf('u1'), ...on);
-  t.tell('Nothing is left', 'State goes only when that is said.');
+  await t.sluice('dead-letters', 'list', 'clicks', ...on);
+}
+
+async function removeAll(t: Transcript, on: On): Promise<void> {
+  t.tell('State goes', 'It goes only when that is said, and then before the stack does.');
   await t.sluice('cancel', 'clicks', ...on);
   await t.sluice('destroy', file, '--delete-state', '--yes');
+  await t.refused('status', ...on);
 }

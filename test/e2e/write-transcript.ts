@@ -1,19 +1,15 @@
-// `npm run transcript`: calls every command for deployed jobs on an emulator of its own, and writes docs/aws-transcript.md.
+// `npm run transcript`: calls every command for deployed jobs on an emulator of its own, and writes docs/aws-transcript.md. What is written holds what
+// came so far when something fails in the middle.
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ClicksScene } from './clicks-scene.ts';
 import { Cloud } from './cloud.ts';
-import { transcribe } from './transcript.ts';
-
-const head = `# What commands for deployed jobs print
-
-Made by \`npm run transcript\` with the [clicks example](../examples/clicks/job.ts) on the emulator. What the CDK says while it works goes to standard
-error and is left out. On an account the commands are the same without \`--endpoint\`. How it fits together: [On AWS](aws.md).
-`;
+import { page, transcribe } from './transcript.ts';
 
 const file = join(import.meta.dirname, '../../docs/aws-transcript.md');
 const cloud = await Cloud.start();
 try {
-  await transcribe(cloud, (text) => writeFileSync(file, `${head}${text}\n`));
+  await transcribe(new ClicksScene(cloud), (text) => writeFileSync(file, page(text)));
 } finally {
   await cloud.stop();
 }

@@ -96,6 +96,8 @@ function tell({ output }: Call, deployed: DeployedJob, deletes: boolean): void {
     output.text(
       `\`sluice deploy\` with --table ${deployed.table} --bucket ${deployed.bucket} takes it up; \`sluice restore\` then lets it go on`,
     );
+    if (state.some(({ what }) => what === 'queue'))
+      output.text('what was on its way in a queue is sent again by that, to a queue of the new stack: this one may be deleted');
   }
   output.object({ job, state: 'destroyed', stack, [deletes ? 'deleted' : 'kept']: state });
 }
