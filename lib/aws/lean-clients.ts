@@ -3,13 +3,13 @@
 //       "http". A key in brackets may run code, so a bundler keeps all of them, and a client of which six requests are used brings the schemas of a
 //       hundred: a tenth of a function. Written out, what nobody uses goes.
 //   L2  Of its `package.json` a client reads the version, and brings all of it.
-//   L3  An exception of a client says its name and whose fault it is twice, to its base class and beside it, and puts itself under its own prototype,
-//       where `new` has put it. A hundred of them do.
+//   L3  An exception of a client says its name and whose fault it is twice, to its base class and beside it, and puts itself under its own prototype
+//       again, because its base class has taken it from there. Were neither to do so, it would be where `new` puts it.
 
 const sectionOf = /^\/\/ \S/;
 const schemasOf = /^\/\/ (?:.*\/)?@aws-sdk\/client-[^/]+\/.*\/schemas_\d+\.js$/;
 const packageOf = /^\/\/ (?:.*\/)?@aws-sdk\/client-[^/]+\/package\.json$/;
-const errorsOf = /^\/\/ (?:.*\/)?@aws-sdk\/client-[^/]+\/.*\/models\/errors\.js$/;
+const errorsOf = /^\/\/ (?:.*\/)?@aws-sdk\/client-[^/]+\/.*\/models\/(?:errors|\w+ServiceException)\.js$/;
 const saidTwice = /^\s+(?:name = "\w+"|\$fault = "\w+"|Object\.setPrototypeOf\(this, [\w$]+\.prototype\));$/;
 const constant = /^var ([\w$]+) = ("[^"\\]*");$/;
 const bracketed = /\[([\w$]+)\]: /g;

@@ -55,7 +55,7 @@ it('lets a bundler leave out the schemas of requests that nobody makes', () => {
 });
 
 it('says of an exception once what it is', async () => {
-  const contents = "export { TransactionCanceledException } from '@aws-sdk/client-dynamodb';";
+  const contents = "export { DynamoDBServiceException, TransactionCanceledException } from '@aws-sdk/client-dynamodb';";
   const whole = esbuild.buildSync({
     stdin: { contents, resolveDir: import.meta.dirname },
     bundle: true,
@@ -79,7 +79,12 @@ import { dirname, join } from 'node:path'; const require = createRequire(import.
   const reasons = [{ Code: 'None' }];
   const error = new made.TransactionCanceledException({ message: 'no', $metadata: {}, CancellationReasons: reasons });
   expect(error).toMatchObject({ name: 'TransactionCanceledException', $fault: 'client', message: 'no', CancellationReasons: reasons });
+  for (const one of [made.TransactionCanceledException, made.DynamoDBServiceException])
+    expect(Object.prototype.isPrototypeOf.call(one.prototype, error)).toBe(true);
   expect(Object.getPrototypeOf(error)).toBe(made.TransactionCanceledException.prototype);
+  expect(Object.getPrototypeOf(new made.DynamoDBServiceException({ name: 'x', $fault: 'client', $metadata: {} }))).toBe(
+    made.DynamoDBServiceException.prototype,
+  );
   rmSync(dirname(place), { recursive: true });
 });
 
