@@ -55,6 +55,7 @@ export const errorCodes = {
   KEY_NOT_SUPPORTED: 'a key holds what has no identity by value',
   MALFORMED_RECORD: 'a record of the input does not have its format',
   PARTITION_OUT_OF_RANGE: 'a partitioner chose a subtask that does not exist',
+  RECORD_DAMAGED: 'a record of the input was damaged before it came, and is parked as it is',
   RECORD_TOO_LARGE: 'a record of the input is longer than the bound',
   RECORD_WITHOUT_TIMESTAMP: 'event time was asked of a record that has none',
   ROW_TOO_LARGE: 'a row is larger than the target of its sink takes',

@@ -7,8 +7,10 @@
 //   S5  Where an event cannot count its records (`uncounted`), a record is a repeat when its place is not behind that of the split, and the others are
 //       counted here. Nothing shows then that records are missing: such an event source hands records out from where it was last answered.
 //   S6  A split that nobody had heard of begins with the first event of it, where the source adds splits and this subtask is to read them.
+//   S7  A record that its source cannot read fails here, so that it is counted and parked like one that an operator throws on.
 
 import type { Split, SplitPosition } from '../api/source.ts';
+import { UnreadableRecord } from '../api/unreadable.ts';
 import type { WatermarkStrategy } from '../api/watermark.ts';
 import { batchRecordsMax, noWatermark, type RecordBatch } from '../core/batch.ts';
 import { consecutiveOrigins } from '../core/origins.ts';
@@ -92,7 +94,13 @@ export class SourceIntake {
     return { kind: 'all' };
   }
 
-  /** Name of the good record that ends at a position; see `RecordPlace`. */
+  /** The event with each record's place among those of its split, also where the event source cannot count. */
+  counted<E extends Pick<SplitEvent, 'split' | 'records'>>(event: E): E {
+    const split = this.#splitOf(event.split);
+    return split === undefined ? event : { ...event, records: this.#counted(event.records, split) };
+  }
+
+  /** Name of the good record that ends at a position, which is counted; see `RecordPlace`. */
   nameOf(ordinal: number, after: SplitPosition): { readonly place: string; readonly record: string } {
     const split = this.#splitOf(ordinal);
     return { place: split === undefined ? '' : placeOf(this.#o.uid, split), record: String(after.index - 1) };
@@ -169,7 +177,8 @@ export class SourceIntake {
     part: { readonly values: unknown[]; readonly first: number; readonly isParked: boolean },
     to: SourceTarget,
   ): void {
-    const { values, first, isParked } = part;
+    const { first, isParked } = part;
+    const values = part.values.some(isUnreadable) ? part.values.map((value) => readable(value, isParked)) : part.values;
     const prefix = this.#prefixOf(split);
     const origins = prefix === undefined ? undefined : consecutiveOrigins(prefix, first);
     const batch: RecordBatch = { values, count: values.length, keys: undefined, timestamps: undefined, origins };
@@ -199,6 +208,17 @@ export class SourceIntake {
     const { origins } = this.#o;
     return origins === undefined ? undefined : `${origins}${split.id}/`;
   }
+}
+
+function isUnreadable(value: unknown): value is UnreadableRecord {
+  return value instanceof UnreadableRecord;
+}
+
+/** @throws the error of a record that cannot be read; parked, it is its bytes */
+function readable(value: unknown, isParked: boolean): unknown {
+  if (!isUnreadable(value)) return value;
+  if (isParked) return value.bytes;
+  throw value.error;
 }
 
 export function unreadSplit(ordinal: number, split: Split): SplitProgress {

@@ -1,5 +1,5 @@
-// Records that a producer's library (KPL) has packed into one record of a stream. They are told from data by their shape and refused by name: a
-// format that passes over what it cannot read would pass over all of them.
+// Records that a producer's library (KPL) has packed into one record of a stream. They are told from data by their shape and refused by name, and
+// parked where they are damaged: a format that passes over what it cannot read would pass over all of them.
 //   A1  Such a record begins with four bytes and ends with the MD5 of what lies between. Where the sum is wrong, the record was damaged if what
 //       lies between still is a list of fields as the library writes it; data that only begins like that is data.
 

@@ -4,6 +4,7 @@ import { checkName } from '../../api/names.ts';
 import { checkOptions } from '../../api/option-checks.ts';
 import type { Source, SourceContext, SourceOutput, Split, SplitPosition, SplitReader } from '../../api/source.ts';
 import type { StreamTarget } from '../../api/targets.ts';
+import { UnreadableRecord } from '../../api/unreadable.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { Format } from '../formats/format.ts';
 import { checkFormat } from '../formats/format-checks.ts';
@@ -26,7 +27,8 @@ const pagesMax = 20;
  * Reads a Kinesis stream: `kinesis<Click>('clicks')`. The name is bound outside the job.
  *
  * A shard is a split, in order. With `partitionedBy` the producer's partition key has to be the text of that key, because shards split and merge by it and
- * state goes with them. Records that a producer has packed together (KPL) are refused, whatever the format does with what it cannot read.
+ * state goes with them. Records that a producer has packed together (KPL) are refused, whatever the format does with what it cannot read, and wait in the
+ * stream; one that is damaged besides is parked with its bytes after as many tries as a record that fails.
  *
  * @throws SluiceError `OPTION_INVALID`, `OPTION_UNKNOWN`, `NAME_INVALID` at once; `BIND_MISSING` before the job starts
  */
@@ -37,7 +39,12 @@ export function kinesis<T = unknown>(name: string, o: KinesisOptions<T> = {}): S
   checkFormat('kinesis()', format);
 
   const read = (data: Uint8Array = new Uint8Array(0), out: SourceOutput<T>, countSkipped: () => void): void => {
-    refuseAggregated(name, data);
+    const aggregation = aggregationOf(data);
+    if (aggregation === 'whole') throw aggregated(name);
+    if (aggregation === 'damaged') {
+      out.values[out.count++] = new UnreadableRecord(data, damaged(name)) as T;
+      return;
+    }
     readMessage(format, data, { place: `a record of '${name}'`, countSkipped }, out);
   };
   const open = (split: Split, from: SplitPosition | undefined, ctx: SourceContext): SplitReader<T> =>
@@ -79,13 +86,18 @@ function pagesOf(stream: StreamTarget, shard: string, name: string): RecordPages
   };
 }
 
-function refuseAggregated(name: string, data: Uint8Array): void {
-  const aggregation = aggregationOf(data);
-  if (aggregation === undefined) return;
-  throw new SluiceError('MALFORMED_RECORD', {
-    message: `a record of '${name}' holds records that a producer has packed together (KPL)${aggregation === 'whole' ? '' : ', and is damaged'}; they are not taken apart`,
+function aggregated(name: string): SluiceError {
+  return new SluiceError('MALFORMED_RECORD', {
+    message: `a record of '${name}' holds records that a producer has packed together (KPL); they are not taken apart`,
     next: 'fix-the-job',
     advice: 'switch aggregation off where the records are put (AggregationEnabled=false); the record stays in the stream until then',
+  });
+}
+
+function damaged(name: string): SluiceError {
+  return new SluiceError('RECORD_DAMAGED', {
+    message: `a record of '${name}' holds records that a producer has packed together (KPL), and is damaged: its sum is not that of its bytes`,
+    next: 'dead-letter-record',
   });
 }
 

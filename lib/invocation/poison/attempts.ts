@@ -19,6 +19,7 @@ const blamed: ReadonlySet<string> = new Set([
   'FIELD_NOT_SUMMABLE',
   'KEY_NOT_SUPPORTED',
   'PARTITION_OUT_OF_RANGE',
+  'RECORD_DAMAGED',
   'RECORD_WITHOUT_TIMESTAMP',
   'ROW_TOO_LARGE',
   'TIMER_INVALID',

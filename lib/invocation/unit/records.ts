@@ -142,8 +142,9 @@ function step(
     readonly one: OneByOne;
   },
 ): Step {
-  const { event, before, session, failures, one } = p;
+  const { before, session, failures, one } = p;
   const intake = new SourceIntake(intakeOptions(warm, before));
+  const event = intake.counted(p.event);
   const to = targetOf(host, warm, failures.isCareful ? one : undefined);
   let taken: Taken = { kind: 'all' };
   let count = 0;

@@ -2,6 +2,7 @@
 // twice, or after a restore took the letter back, finds nothing to do.
 
 import type { SourceOutput } from '../../api/source.ts';
+import { UnreadableRecord } from '../../api/unreadable.ts';
 import type { RecordBatch } from '../../core/batch.ts';
 import { keyOfEncoded } from '../../core/key-codec.ts';
 import { outputOrigin } from '../../core/origins.ts';
@@ -53,10 +54,10 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
 }
 
 export function runLetter(warm: WarmSubtask, services: UnitServices, letter: DeadLetter): Promise<RunOutcome<void>> {
-  const { timer, operator, batch, input } = letter;
+  const { timer, operator, input } = letter;
   return run(warm, services, (host) => {
     const checkOutput = checkOfOutput(host);
-    if (timer === undefined) host.process(givenAgain(batch, warm, host), input);
+    if (timer === undefined) host.process(givenAgain(letter, warm, host), input);
     else host.fireAgain(operator, timer.domain, { time: timer.time, key: keyOfEncoded(timer.key), cause: timer.cause });
     checkOutput();
   });
@@ -73,18 +74,22 @@ export async function redriveProposal(
   return proposalOf(warm, withLetters(ran, [redrivenWrite(subtask, id)]), { head: { sent }, messages, services });
 }
 
-/** A record of a source was parked as it came: without its event time, and of a queue as the body of a message. */
-function givenAgain(batch: RecordBatch, { stage }: WarmSubtask, host: OperatorHost): RecordBatch {
+/** A record of a source was parked as it came: without its event time, and of a queue, or damaged, as what the service handed over. */
+function givenAgain({ batch, error }: DeadLetter, { stage }: WarmSubtask, host: OperatorHost): RecordBatch {
   const head = stage.operators[0];
   const spec = head?.node.operator;
   if (head === undefined || spec?.kind !== 'source') return batch;
   const own = { ...batch };
-  if (spec.source.queue !== undefined) {
+  const { queue, readRecord } = spec.source;
+  const isDamaged = error.code === 'RECORD_DAMAGED' && readRecord !== undefined;
+  if (queue !== undefined || isDamaged) {
     const values: unknown[] = [];
     const side: SourceOutput<unknown>['side'] = (tag, value) =>
       host.emitSide(tag.id, value, Number.NEGATIVE_INFINITY, batch.origins?.at(0));
     const out: SourceOutput<unknown> = { values, count: 0, side };
-    readBody({ stage }, batch.values[0], out);
+    if (isDamaged) readRecord(batch.values[0] as Uint8Array, out);
+    else readBody({ stage }, batch.values[0], out);
+    for (const value of values) if (value instanceof UnreadableRecord) throw value.error;
     const { origins } = batch;
     Object.assign(own, {
       values,
