@@ -10,6 +10,7 @@ import {
   type BatchWriteItemCommandInput,
   TransactionCanceledException,
 } from '@aws-sdk/client-dynamodb';
+import type { KinesisClient, PutRecordsCommandInput } from '@aws-sdk/client-kinesis';
 import type { SendMessageBatchCommandInput } from '@aws-sdk/client-sqs';
 import type { AwsClients } from '../../lib/adapters/aws/clients.ts';
 import type { SeededRandom } from '../../lib/testing/seeded-random.ts';
@@ -25,12 +26,13 @@ interface Request {
 }
 
 /** Makes these clients strict. The same ones may not be made so twice. */
-export function makeStrict(clients: AwsClients, random: SeededRandom, happened: Happened): void {
+export function makeStrict(clients: AwsClients & { readonly kinesis?: KinesisClient }, random: SeededRandom, happened: Happened): void {
   const tell = (what: string): void => {
     happened.set(what, (happened.get(what) ?? 0) + 1);
   };
   const strict = { random, happened, tell };
-  for (const client of [clients.dynamodb, clients.s3, clients.sqs] as unknown as readonly StackedClient[]) {
+  const all = [clients.dynamodb, clients.s3, clients.sqs, ...(clients.kinesis === undefined ? [] : [clients.kinesis])];
+  for (const client of all as unknown as readonly StackedClient[]) {
     client.middlewareStack.add(
       (next, context) => async (args) => {
         const command = (context.commandName ?? '').replace(/Command$/, '');
@@ -95,7 +97,10 @@ const errorsOf: Readonly<Record<string, readonly string[]>> = {
   ReceiveMessage: ['RequestThrottled'],
   DeleteMessageBatch: ['RequestThrottled'],
   ChangeMessageVisibilityBatch: ['RequestThrottled'],
+  PutRecords: ['ProvisionedThroughputExceededException', 'KMSThrottlingException'],
 };
+
+const recordCodes = ['ProvisionedThroughputExceededException', 'InternalFailure'] as const;
 
 const statementCodes = ['ThrottlingError', 'ProvisionedThroughputExceeded', 'TransactionConflict', 'RequestLimitExceeded'] as const;
 
@@ -104,6 +109,7 @@ const partlyAnswered: Readonly<Record<string, (strict: Strict, request: Request)
   BatchWriteItem: leaveItems,
   BatchExecuteStatement: failStatements,
   SendMessageBatch: failEntries,
+  PutRecords: failRecords,
   Query: async ({ random, tell }, { input, ask }) => {
     // A page ends at 1 MB of what was read; a service may end it earlier.
     const limit = random.between(1, 40);
@@ -163,6 +169,21 @@ async function failEntries({ random, tell }: Strict, { input, ask }: Request): P
   return { ...sent, Failed: [...(sent.Failed ?? []), ...told] };
 }
 
+async function failRecords({ random, tell }: Strict, { input, ask }: Request): Promise<Record<string, unknown>> {
+  const { Records: all = [] } = input as unknown as PutRecordsCommandInput;
+  const failed = new Map(all.filter(() => random.chance(0.3)).map((record) => [record, random.pick(recordCodes)]));
+  for (const code of failed.values()) tell(`PutRecords: a record, ${code}`);
+  const asked = all.filter((record) => !failed.has(record));
+  const { Records: answers = [] } = asked.length === 0 ? {} : ((await ask({ ...input, Records: asked })) as { Records?: unknown[] });
+  return {
+    FailedRecordCount: failed.size,
+    Records: all.map((record) => {
+      const code = failed.get(record);
+      return code === undefined ? answers[asked.indexOf(record)] : { ErrorCode: code, ErrorMessage: 'not now' };
+    }),
+  };
+}
+
 /** Rules that the services keep and the emulator does not, and what no request of ours may leave out. */
 function refuseWhatIsForgotten(command: string, input: Record<string, unknown>): void {
   const refuse = (why: string): never => {
@@ -188,6 +209,15 @@ function refuseWhatIsForgotten(command: string, input: Record<string, unknown>):
     if (all.some(({ Statement: text = '' }) => !/^(INSERT|UPDATE) /.test(text))) refuse('mixes reads with writes');
   }
   if (command === 'PutObject' && input.IfNoneMatch !== '*') refuse('would replace an object');
+  if (command === 'PutRecords') {
+    const { Records: all = [] } = input as unknown as PutRecordsCommandInput;
+    const bytesOf = ({ Data: data, PartitionKey: key = '' }: (typeof all)[number]): number => (data?.length ?? 0) + key.length;
+    if (all.length < 1 || all.length > 500) refuse('has no records or more than 500');
+    if (all.some((record) => bytesOf(record) > 1_048_576)) refuse('has a record of more than 1 MiB');
+    if (all.reduce((sum, record) => sum + bytesOf(record), 0) > 5 * 1_048_576) refuse('has more than 5 MiB');
+    if (new Set(all.map(({ PartitionKey: key }) => key)).size < all.length)
+      refuse('could have two messages of a target accepted in any order');
+  }
   if (command === 'SendMessageBatch') {
     const { Entries: all = [] } = input as unknown as SendMessageBatchCommandInput;
     const isText = (text: string | undefined): boolean => text !== undefined && /^[!-~]{1,128}$/.test(text);
@@ -215,4 +245,5 @@ export const everything: readonly string[] = [
   'BatchWriteItem: UnprocessedItems',
   'Query: a short page',
   'SendMessageBatch: Failed',
+  ...recordCodes.map((code) => `PutRecords: a record, ${code}`),
 ];

@@ -10,7 +10,7 @@ export { FakeService } from './fake-service.ts';
 export { FakeTable } from './fake-table.ts';
 export type { QueuedMessage, ServiceChange } from './service-change.ts';
 export { changelogSuite } from './suites/changelog-suite.ts';
-export { exchangeSuite } from './suites/exchange-suite.ts';
+export { exchangeSuite, streamExchangeSuite } from './suites/exchange-suite.ts';
 export { jobItemsSuite } from './suites/job-items-suite.ts';
 export { objectStoreSuite } from './suites/object-store-suite.ts';
 export { type MakeQueue, type QueueUnderTest, queueSuite } from './suites/queue-suite.ts';

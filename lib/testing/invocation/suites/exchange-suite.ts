@@ -8,8 +8,23 @@ import { atOnce, isRefused, type MakePorts, type Rule, suiteOf, text, textOf } f
 export const exchangeSuite: (name: string, runner: SuiteRunner, make: MakePorts) => void = suiteOf('the exchange port', (rule) => {
   order(rule);
   flight(rule);
-  memoryAndBounds(rule);
+  memory(rule);
+  bounds(rule);
 });
+
+/**
+ * The same for an exchange of streams, whose messages somebody hands out. It remembers no ids, which is no part of what the port promises; the groups
+ * `g` and `h`, and `good` and `bad`, have to be in different shards.
+ */
+export const streamExchangeSuite: (name: string, runner: SuiteRunner, make: MakePorts) => void = suiteOf(
+  'the exchange port, without memory',
+  (rule) => {
+    order(rule);
+    flight(rule);
+    repeats(rule);
+    bounds(rule);
+  },
+);
 
 const message = (group: string, s: string): OutgoingMessage => ({ group, id: `${group}:${s}`, bytes: text(s) });
 const send = (exchange: Exchange, ...messages: readonly OutgoingMessage[]): Promise<void> => sendAll(exchange, messages, atOnce);
@@ -131,7 +146,15 @@ function flight(rule: Rule): void {
   });
 }
 
-function memoryAndBounds(rule: Rule): void {
+function repeats(rule: Rule): void {
+  rule('a message that is sent again comes again, behind what was sent meanwhile', async ({ ports: { exchange } }) => {
+    await send(exchange, message('g', '1'), message('g', '2'));
+    await send(exchange, message('g', '1'));
+    assert.deepEqual(texts(await exchange.receive({ max: 10 })), ['1', '2', '1']);
+  });
+}
+
+function memory(rule: Rule): void {
   rule('messages of one id within the queue’s memory are one, also after it was settled', async (world) => {
     const { exchange } = world.ports;
     await send(exchange, message('g', '1'));
@@ -146,7 +169,9 @@ function memoryAndBounds(rule: Rule): void {
     await send(exchange, message('g', '1'));
     assert.deepEqual(texts(await exchange.receive({ max: 10 })), ['1']);
   });
+}
 
+function bounds(rule: Rule): void {
   rule('bytes of a message are copied on their way in, and there may be none', async ({ ports: { exchange } }) => {
     const bytes = text('as asked');
     await send(exchange, { group: 'g', id: '1', bytes });
