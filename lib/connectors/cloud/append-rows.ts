@@ -52,6 +52,18 @@ export function rowId(job: string, id: string): string {
     .digest('hex');
 }
 
+/** @param name  for messages, such as `sqsSink('orders')` @throws SluiceError `RECORD_TOO_LARGE` */
+export function checkAppended(name: string, row: AppendedRow, { rowBytesMax }: Pick<AppendLimits, 'rowBytesMax'>): void {
+  const bytes = bytesOf(row);
+  if (bytes <= rowBytesMax) return;
+  throw new SluiceError('RECORD_TOO_LARGE', {
+    message: `${name}: a row of ${formatBytes(bytes)} with its key is over the limit of one message, ${formatBytes(rowBytesMax)}`,
+    next: 'fix-the-job',
+    advice: 'write large values to s3Sink, and their names here',
+    limit: rowBytesMax,
+  });
+}
+
 export class RowAppender {
   readonly #limits: AppendLimits;
   readonly #send: (rows: readonly AppendedRow[]) => Promise<readonly NotTaken[]>;
@@ -70,7 +82,7 @@ export class RowAppender {
    * @throws SluiceError `RECORD_TOO_LARGE`, `SINK_NOT_WRITTEN` for rows that were not taken, and those of the target
    */
   async append(call: object, rows: readonly AppendedRow[]): Promise<void> {
-    for (const row of rows) this.#checkSize(row);
+    for (const row of rows) checkAppended(this.#name, row, this.#limits);
     const taken = this.#taken.get(call) ?? new Set<number>();
     this.#taken.set(call, taken);
     for (;;) {
@@ -84,18 +96,6 @@ export class RowAppender {
       if (final !== undefined || notTaken.size === request.length)
         throw this.#notTaken(final ?? left[0]!, waiting.length - request.length + left.length);
     }
-  }
-
-  #checkSize(row: AppendedRow): void {
-    const bytes = bytesOf(row);
-    const { rowBytesMax } = this.#limits;
-    if (bytes <= rowBytesMax) return;
-    throw new SluiceError('RECORD_TOO_LARGE', {
-      message: `${this.#name}: a row of ${formatBytes(bytes)} with its key is over the limit of one message, ${formatBytes(rowBytesMax)}`,
-      next: 'fix-the-job',
-      advice: 'write large values to s3Sink, and their names here',
-      limit: rowBytesMax,
-    });
   }
 
   #notTaken({ reason, isFinal }: NotTaken, count: number): SluiceError {

@@ -7,12 +7,12 @@ import type { Sink, SinkContext } from '../../api/sink.ts';
 import type { AppendedRow, NotTaken, Targets } from '../../api/targets.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { MiB } from '../../core/limits.ts';
-import type { Format } from '../formats/format.ts';
+import type { Encoder, Format } from '../formats/format.ts';
 import { checkFormat } from '../formats/format-checks.ts';
 import { json } from '../formats/json.ts';
 import { fileSink } from '../sinks/file-sink.ts';
 import { idempotentSink } from '../sinks/idempotent.ts';
-import { type AppendLimits, RowAppender, rowId } from './append-rows.ts';
+import { type AppendLimits, checkAppended, RowAppender, rowId } from './append-rows.ts';
 
 export interface AppendSinkOptions<T> {
   /** How a row lies in a message. Default `json()`. */
@@ -76,6 +76,9 @@ function appendSink<T>(name: string, o: AppendSinkOptions<T>, { kind, bindingKin
   checkFormat(`${kind}()`, format);
   if (o.key !== undefined) checkFunction(`${kind}(): key`, o.key);
   const shown = `${kind}('${name}')`;
+  const rowOf = (id: string, value: T, encoder: Encoder<T>): AppendedRow => ({
+    ...{ id, key: o.key === undefined ? id : keyOf(shown, o.key(value)), body: encoder.encode(value).replace(/\r?\n$/, '') },
+  });
 
   const into = (ctx: SinkContext): Sink<T> => {
     const encoder = format.createEncoder();
@@ -84,10 +87,7 @@ function appendSink<T>(name: string, o: AppendSinkOptions<T>, { kind, bindingKin
       write: async (rows) =>
         appender.append(
           rows,
-          rows.map(({ id: identity, value }) => {
-            const id = rowId(ctx.job, identity);
-            return { id, key: o.key === undefined ? id : keyOf(shown, o.key(value)), body: encoder.encode(value).replace(/\r?\n$/, '') };
-          }),
+          rows.map(({ id, value }) => rowOf(rowId(ctx.job, id), value, encoder)),
         ),
     });
   };
@@ -95,6 +95,8 @@ function appendSink<T>(name: string, o: AppendSinkOptions<T>, { kind, bindingKin
     kind,
     binding: { name, kinds: [bindingKind] },
     needsRowIdentity: true,
+    // What is committed is sent until it is there, and nothing goes before it: a row that can never be sent is refused when the job makes it.
+    check: (row) => checkAppended(shown, rowOf(rowId('', ''), row, format.createEncoder()), limits),
     toFiles: (path) => fileSink({ path, format }),
     recover: () => undefined,
     createWriter: (ctx) => into(ctx).createWriter(ctx),

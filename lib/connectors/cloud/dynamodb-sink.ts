@@ -2,6 +2,7 @@
 //   D1  Each row carries the tag of its last write, and a write with a smaller one leaves it as it is: a process that was left behind sets nothing back.
 //       The tag begins with when the run began, so that one over the rows of an earlier one writes over them, and only the earlier one is refused, aloud.
 //   D2  Tags of different subtasks are not comparable, so rows of a key come from one subtask: they are exchanged by it on the way to the sink.
+//   D3  A row that no table can take is refused when the job makes it: what is committed is delivered until it is there, and nothing goes before it.
 
 import { checkFunction, checkOptions } from '../../api/option-checks.ts';
 import type { RowTable } from '../../api/row-table.ts';
@@ -11,7 +12,8 @@ import { ndjson } from '../formats/ndjson.ts';
 import { fileSink } from '../sinks/file-sink.ts';
 import { type IdempotentSinkOptions, idempotentSink } from '../sinks/idempotent.ts';
 import { checkRefused } from './row-tags.ts';
-import { rowWrites } from './row-writes.ts';
+import { type RowShape, rowWrites } from './row-writes.ts';
+import { checkRowSize, itemBytesMax, ownBytesMax } from './rows/item-size.ts';
 import { transactionalRows } from './rows/transactional-sink.ts';
 
 export interface DynamoDbSinkOptions<T> {
@@ -43,8 +45,9 @@ export interface DynamoDbSinkOptions<T> {
  * would have written. Texts, numbers, bigints (38 digits), booleans, null, Date (its ISO text), bytes, arrays, sets (as lists), plain objects and maps
  * with texts as keys can be attributes; a field that is `undefined` is left out.
  *
- * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `VALUE_NOT_ENCODABLE`, `SINK_NOT_WRITTEN`, `OUTPUT_CONFLICT` when somebody
- *   else writes the same rows, `OUTPUT_TAKEN_OVER` when a run that began later does; in transactional mode `ROW_TOO_LARGE`
+ * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `VALUE_NOT_ENCODABLE` and `ROW_TOO_LARGE` for a row,
+ *   which is parked where records are, `SINK_NOT_WRITTEN`, `OUTPUT_CONFLICT` when somebody
+ *   else writes the same rows, `OUTPUT_TAKEN_OVER` when a run that began later does
  */
 export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOptions<T>): Sink<T> {
   checkOptions('dynamoDbSink()', o, ['key', 'mode', 'isDelete', 'write', 'isKeyed']);
@@ -73,6 +76,7 @@ export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOpti
   if (o.mode === 'transactional') return { ...toAny, ...transactionalRows<T>(name, { key, isDeleted }) };
   return {
     ...toAny,
+    check: (row) => checkRow(row, { key, isMerged: o.write === 'merge', isDeleted, nowSeconds: 0 }),
     ...(o.isKeyed === true ? {} : { keyedBy: (row: T): unknown => (row as Readonly<Record<string, unknown>>)[partition!] }),
     recover: () => undefined,
     createWriter: (ctx) => into(ctx).createWriter(ctx),
@@ -84,6 +88,13 @@ export function dynamoDbSink<T extends object>(name: string, o: DynamoDbSinkOpti
       },
     },
   };
+}
+
+/** D3. @throws SluiceError `VALUE_NOT_ENCODABLE`, `ROW_TOO_LARGE` */
+function checkRow(row: unknown, shape: RowShape): void {
+  const fieldsMax = itemBytesMax - ownBytesMax;
+  for (const write of rowWrites([row], { begunMs: 0, generation: 0, n: 0, index: 0 }, shape))
+    checkRowSize(write, fieldsMax, `and one of a table may have ${fieldsMax}`);
 }
 
 function tableOf(ctx: SinkContext, name: string): RowTable {

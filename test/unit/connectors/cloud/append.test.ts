@@ -22,6 +22,33 @@ describe('the next request', () => {
   });
 });
 
+describe('a row that can never be sent is refused when the job makes it', () => {
+  interface Order {
+    readonly user: string;
+    readonly text: string;
+  }
+
+  test.each([
+    ['sqsSink', sqsSink<Order>('orders', { key: ({ user }) => user })],
+    ['kinesisSink', kinesisSink<Order>('orders')],
+  ] as const)('by %s', (kind, sink) => {
+    sink.check?.({ user: 'a', text: 'x'.repeat(1_000_000) });
+    const refused = (): void => sink.check?.({ user: 'a', text: 'x'.repeat(1_048_576) });
+    expect(refused).toThrow(
+      expect.objectContaining({
+        code: 'RECORD_TOO_LARGE',
+        message: expect.stringContaining(`${kind}('orders'): a row of`) as string,
+      }) as Error,
+    );
+  });
+
+  test('as is one whose key is none', () => {
+    const sink = sqsSink<Order>('orders', { key: ({ user }) => user });
+    const refused = (): void => sink.check?.({ user: '', text: '' });
+    expect(refused).toThrow(/key gives a text of 1 to 128 characters/);
+  });
+});
+
 describe('rows that are appended under faults', () => {
   test.each(Array.from({ length: 20 }, (_, seed) => seed))(
     'arrive in order per key, whatever was not taken at first (seed %i)',

@@ -40,6 +40,30 @@ const began = 1_700_000_000_000;
 const tag = (n: number, generation = 1): RowTag => ({ begunMs: began + generation, generation, n, index: 0 });
 const row = (user: string, clicks: number): Total => ({ user, clicks });
 
+describe('a row that no table can take is refused when the job makes it', () => {
+  const sink = dynamoDbSink<Record<string, unknown>>('totals', { key: 'user' });
+
+  test.each([
+    [
+      'is too large',
+      { user: 'a', text: 'x'.repeat(410_000) },
+      'ROW_TOO_LARGE',
+      /row user=a: the row has 4100\d\d bytes, and one of a table may have 408576/,
+    ],
+    ['has a key that is too long', { user: 'x'.repeat(2_100) }, 'ROW_TOO_LARGE', /user is part of the key and has 2100 bytes/],
+    ['lacks its key', { clicks: 1 }, 'VALUE_NOT_ENCODABLE', /user.* is part of the key, and the row does not have it/],
+    ['holds what is no attribute', { user: 'a', at: () => 1 }, 'VALUE_NOT_ENCODABLE', /at/],
+  ] as const)('since it %s', (_, refused, code, says) => {
+    const check = (): void => sink.check?.(refused);
+    expect(check).toThrow(expect.objectContaining({ code, message: expect.stringMatching(says) as string }) as Error);
+  });
+
+  test('and one that fits is not', () => {
+    sink.check?.({ user: 'a', text: 'x'.repeat(400_000) });
+    dynamoDbSink<Total>('totals', { key: 'user', isDelete: ({ gone }) => gone === true }).check?.({ user: 'a', clicks: 1, gone: true });
+  });
+});
+
 describe('dynamoDbSink', () => {
   test('an entry that is delivered again, late or out of turn sets nothing back', async () => {
     const entries: readonly (readonly [RowTag, readonly Total[]])[] = [
