@@ -11,6 +11,8 @@ export interface CompatibilityRequest {
   readonly states?: ReadonlyMap<string, readonly StateInfo[]>;
   /** Uids of operators of a kind that keeps no list state, such as `map`. */
   readonly withoutLists?: readonly string[];
+  /** Uids of sinks that show rows at once, and would not know what to do about a promise of another sink that had their uid. */
+  readonly withoutPromises?: readonly string[];
 }
 
 export interface Compatibility {
@@ -55,6 +57,8 @@ export function checkCompatible(checkpoint: CheckpointMetadata, plan: Plan, requ
     );
   }
   for (const uid of request.withoutLists ?? []) undeclared.push(...(stored.get(uid)?.lists ?? []).map((name) => `'${name}' of '${uid}'`));
+  const forgetful = (request.withoutPromises ?? []).filter((uid) => stored.get(uid)?.hasTransactions === true);
+  undeclared.push(...forgetful.map((uid) => `${promised} of '${uid}'`));
   return nonRestored(checkpoint, plan, { stages, stored, undeclared }, request.allowNonRestoredState);
 }
 
@@ -158,10 +162,12 @@ function stateOf(operator: OperatorHandle): StoredState {
   };
 }
 
+const promised = 'output that is not yet visible';
+
 function describe({ hasKeys, states, lists, hasTransactions }: StoredState): string {
   const keyed = hasKeys && states.length === 0 ? ['timers'] : states.map((s) => s.name);
   const names = [...keyed, ...lists].join(', ');
-  return [names, hasTransactions ? 'output that is not yet visible' : ''].filter((t) => t !== '').join(' and ');
+  return [names, hasTransactions ? promised : ''].filter((t) => t !== '').join(' and ');
 }
 
 function refused(

@@ -10,7 +10,7 @@ import { readSubtask, tablesOf } from '../../checkpoint/restore.ts';
 import type { StateInfo, SubtaskRestore } from '../../checkpoint/snapshot.ts';
 import type { CheckpointStorage } from '../../checkpoint/storage.ts';
 import { SluiceError } from '../../core/errors.ts';
-import type { Plan, Stage } from '../../graph/plan.ts';
+import type { Plan, PlannedOperator, Stage } from '../../graph/plan.ts';
 import { statesOf } from '../../graph/states.ts';
 import { HeapState } from '../../state/heap/heap-state.ts';
 import { type Assembled, type Assembly, assemble, settleSinks } from './assemble.ts';
@@ -41,7 +41,8 @@ export interface Preparation {
  */
 export function checkRestorable(loaded: LoadedCheckpoint, plan: Plan, request: RunRequest): readonly string[] {
   const allowNonRestoredState = request.allowNonRestoredState ?? false;
-  const facts = { allowNonRestoredState, states: declaredStates(plan), withoutLists: operatorsWithoutLists(plan) };
+  const without = { withoutLists: operatorsWithoutLists(plan), withoutPromises: sinksWithoutPromises(plan) };
+  const facts = { allowNonRestoredState, states: declaredStates(plan), ...without };
   return checkCompatible(loaded.metadata, plan, facts).notices;
 }
 
@@ -112,6 +113,13 @@ const kindsWithoutLists: ReadonlySet<string> = new Set(['map', 'filter', 'flatMa
 function operatorsWithoutLists(plan: Plan): readonly string[] {
   const operators = plan.stages.flatMap((stage) => stage.operators);
   return operators.filter(({ node }) => kindsWithoutLists.has(node.operator.kind)).map(({ uid }) => uid);
+}
+
+/** A checkpoint lists what was promised, also when it has become visible since: nobody but the sink that promised it can tell. */
+function sinksWithoutPromises(plan: Plan): readonly string[] {
+  const isImmediate = ({ node }: PlannedOperator): boolean =>
+    node.operator.kind === 'sink' && node.operator.create().detached?.kind === 'immediate';
+  return plan.stages.flatMap(({ operators }) => operators.filter(isImmediate).map(({ uid }) => uid));
 }
 
 function declaredStates(plan: Plan): ReadonlyMap<string, readonly StateInfo[]> {

@@ -119,6 +119,20 @@ describe('whether a checkpoint fits a job', () => {
     expect(check(true).notices).toEqual(["state without an operator is dropped: 'buffer' of 'a'"]);
   });
 
+  test('what a sink had promised is refused where another one with its uid shows rows at once, or dropped when that is allowed', () => {
+    const promising = { sink: { state: undefined, transactions: [bytes('t')] } } as unknown as Partial<OperatorHandle>;
+    const check = (allowNonRestoredState: boolean, withoutPromises: readonly string[]) =>
+      checkCompatible(checkpointOf({ out: promising }), planOf(['out']), { allowNonRestoredState, withoutPromises });
+    expect(() => check(false, ['out'])).toThrow(
+      expect.objectContaining({
+        code: 'STATE_WITHOUT_OPERATOR',
+        message: expect.stringContaining("output that is not yet visible of 'out'"),
+      }),
+    );
+    expect(check(true, ['out']).notices).toEqual(["state without an operator is dropped: output that is not yet visible of 'out'"]);
+    expect(check(false, []).notices).toEqual([]);
+  });
+
   test('state under a uid that nobody typed starts anew without a word', () => {
     expect(checkCompatible(checkpointOf({ 'a~timestamps': list('event-time') }), planOf(['a']), strict)).toEqual({
       nonRestored: [],

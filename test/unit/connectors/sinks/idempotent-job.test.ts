@@ -6,7 +6,9 @@ import {
   type DataStream,
   defineJob,
   type Env,
+  fileSink,
   type Job,
+  ndjson,
   RestartStrategies,
   WatermarkStrategy,
 } from '../../../../lib/index.ts';
@@ -182,5 +184,25 @@ describe('a job with an idempotent sink', () => {
     expect(target.ids).toEqual(['out/timers@event/k/100.0']);
     await engine.finish(jobOf(target, build), { from: 'latest' });
     expect(target.ids).toEqual(['out/timers@event/k/100.0', 'out/timers@event/k/100/n/s/2.0']);
+  });
+
+  test('does not take the place of a sink whose promise may not be visible yet, unless that may be dropped', async () => {
+    const engine = new Engine(388);
+    const target = new IdentifiedTarget();
+    const toFiles = defineJob('rows', (env) => {
+      env.enableCheckpointing(100, retained);
+      slowly(16)(env).sinkTo(fileSink<number>({ path: '/out', format: ndjson() }), { uid: 'out' });
+    });
+    const first = engine.start(toFiles);
+    engine.world.alarm(388, () => first.process.kill()); // behind a checkpoint, before its rows are visible
+    await engine.world.run(first.ended);
+    const job = jobOf(target, slowly(16));
+    expect(await engine.fail(job, { from: 'latest' })).toMatchObject({
+      code: 'STATE_WITHOUT_OPERATOR',
+      message: expect.stringContaining("output that is not yet visible of 'out'"),
+    });
+    expect(target.ids).toEqual([]);
+    await engine.finish(job, { from: 'latest', allowNonRestoredState: true });
+    expect(target.ids.length).toBeGreaterThan(0);
   });
 });
