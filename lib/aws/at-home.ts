@@ -2,12 +2,12 @@
 // next call, because a restore may have mended it.
 
 import { checkBegun, checkHome, homeOf, newestStored, noteHome, readHome } from '../adapters/aws/home.ts';
-import { readExistingJob } from '../invocation/coordinator/read-job.ts';
+import { readExistingJob, readJob } from '../invocation/coordinator/read-job.ts';
 import type { JobItem } from '../invocation/job-item.ts';
 import type { Deployed } from './deployed.ts';
 import { functionError } from './function-error.ts';
 
-/** Of a stage: one read of a small item. */
+/** Of a stage: two reads of small items and a list. */
 export class StageAtHome {
   #isKnown = false;
 
@@ -15,7 +15,11 @@ export class StageAtHome {
   async check({ ports, settings }: Deployed): Promise<void> {
     if (this.#isKnown) return;
     try {
+      const stored = await newestStored(ports.objects); // first, as below
       checkHome(await readHome(ports.items), settings.table, settings.job);
+      const read = await readJob(ports);
+      if (read?.item.restoring !== undefined) return; // its rings are sealed, and it is asked again
+      checkBegun(stored, read?.item.begun ?? 0, settings.job);
       this.#isKnown = true;
     } catch (error) {
       throw functionError(error);

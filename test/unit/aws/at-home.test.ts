@@ -64,11 +64,15 @@ describe('a table that is older than its bucket', () => {
     await expect(pulsesOf(service).pulse()).rejects.toThrow(
       /^STORE_REPLACED: the bucket of job clicks holds checkpoint 7, and the table knows none/,
     );
+    const { deployed } = pulsesOf(service);
+    const stage = new StageAtHome();
+    await expect(stage.check(deployed)).rejects.toThrow(/^STORE_REPLACED: the bucket of job clicks holds checkpoint 7/);
     await ports.objects.putIfAbsent('sink/out', new Uint8Array([1]));
     await countOn(ports, 'clicks-table');
     expect(await ports.objects.get('sink/out')).toBeUndefined();
     expect((await readExistingJob(ports)).item.begun).toBeGreaterThan(7);
     expect((await pulsesOf(service).pulse()).status).toBe('running');
+    await stage.check(deployed);
   });
 
   it('and empty makes no new job, whose checkpoints would be those of the old one', async () => {
