@@ -40,6 +40,11 @@ describe('the jobs of a stack', () => {
   });
 });
 
+test('what stays of a job with streams between its stages is those', () => {
+  const queues = { 1: { stream: 'arn:aws:kinesis:eu-west-1:1:stream/s', targets: 2 } };
+  expect(stateOf({ table: 't', bucket: 'b', queues }).at(-1)).toEqual({ what: 'stream', name: 'arn:aws:kinesis:eu-west-1:1:stream/s' });
+});
+
 test('what stays of a job is its table, its bucket and its queues', () => {
   expect(stateOf({ table: 't', bucket: 'b', queues: { 1: 'q1', 2: 'q2' } }).map(({ what, name }) => `${what} ${name}`)).toEqual([
     'table t',
