@@ -23,6 +23,7 @@ export interface Surroundings {
   readonly arrivals: Arrivals;
   readonly throwsNow: (row?: Row) => boolean;
   readonly testify: (t: Testimony) => void;
+  readonly timerThrowsNow?: () => boolean;
 }
 
 export function buildJob(spec: JobSpec, around: Surroundings): Job {
@@ -61,14 +62,15 @@ function attach(env: Env, node: Node, inputs: readonly DataStream<Row>[], around
   const made =
     op.kind === 'source'
       ? env.fromSource(rereadableSource(op.source, around.arrivals, around.process), sourceOptions(uid, op.source))
-      : operatorOf(node, inputs, { throwsNow: around.throwsNow, testify: around.testify, build: '' }).uid(uid);
+      : operatorOf(node, inputs, { ...around, build: '' }).uid(uid);
   return node.parallelism === undefined ? made : made.setParallelism(node.parallelism);
 }
 
-function sourceOptions(uid: string, { hasWatermarks, disorderMs, evolution }: SourceSpec): SourceOptions<Row> {
+function sourceOptions(uid: string, { hasWatermarks, disorderMs, evolution, idleMs }: SourceSpec): SourceOptions<Row> {
+  const watermarks = WatermarkStrategy.forBoundedOutOfOrderness<Row>(disorderMs).withTimestamps((r) => r.t);
   return {
     uid,
-    ...(hasWatermarks ? { watermarks: WatermarkStrategy.forBoundedOutOfOrderness<Row>(disorderMs).withTimestamps((r) => r.t) } : {}),
+    ...(hasWatermarks ? { watermarks: idleMs === undefined ? watermarks : watermarks.withIdleness(idleMs) } : {}),
     ...(evolution === undefined ? {} : { partitionedBy: keySelector(evolution.key, evolution.isPinned) }),
   };
 }

@@ -89,6 +89,12 @@ export const happenings = [
   'thrower parked',
   'killer parked',
   'parked by bad luck',
+  // Twists
+  'record redriven',
+  'source fell idle',
+  'a timer throws',
+  'timer redriven',
+  'a restore was cancelled',
 ] as const;
 
 export type Happening = (typeof happenings)[number];

@@ -10,6 +10,8 @@ export interface Ended {
   readonly rewinds: number;
   /** Nothing was lost or repeated anywhere: also at-least-once is exact. */
   readonly isCalm: boolean;
+  /** Not all of it comes out: the job was cancelled, or a timer that puts out the rest is parked. */
+  readonly isCutOff?: boolean;
   /** See `evaluate`. */
   readonly parked: ReadonlyMap<string, number>;
   /** Rows that a delay still holds, by its uid. */
@@ -31,7 +33,7 @@ export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generato
     const expected = sink === 'latest' ? [...new Map(all.map((r) => [keyOfLatest(r), r])).values()] : all;
     const slack = ended.held.get(spec.nodes[node.inputs[0]!.node]!.uid) ?? 0;
     const { mode } = spec.checkpoints;
-    const lossy = mode === 'AT_MOST_ONCE' && !ended.isCalm;
+    const lossy = (mode === 'AT_MOST_ONCE' && !ended.isCalm) || ended.isCutOff === true;
     const repeats = (mode === 'AT_LEAST_ONCE' && !ended.isCalm) || sink === 'append';
     const allowed: Allowed = {
       mayMiss: lossy ? Number.POSITIVE_INFINITY : slack,

@@ -25,7 +25,7 @@ export class References {
         if (this.#bodiesOf(handle).includes(object)) return `an entry of checkpoint ${c.checkpoint}, ${handle.subtask}`;
       }
     }
-    for (const { subtask } of item.owners) {
+    for (const { subtask } of livingOwners(item)) {
       const entries = this.#entries(item.generation, subtask);
       const newest = entries.at(-1);
       if (newest === undefined) continue;
@@ -40,7 +40,7 @@ export class References {
 
   /** @returns who needs a ring that is just closed or removed */
   toRing(key: string, item: JobItem): string | undefined {
-    if (item.owners.some((o) => `${item.generation}/${o.subtask}` === key)) return 'its owner';
+    if (livingOwners(item).some((o) => `${item.generation}/${o.subtask}` === key)) return 'its owner';
     for (const c of item.completed) if (c.owners.some((o) => `${c.generation}/${o.subtask}` === key)) return `checkpoint ${c.checkpoint}`;
     if (item.restoring?.owners.some((o) => `${item.restoring?.generation}/${o.subtask}` === key)) return 'the restore under way';
     return undefined;
@@ -105,4 +105,9 @@ export class References {
       ...transactions.filter((t) => !this.#isSettled(t)).map((t) => t.rows),
     ];
   }
+}
+
+/** A cancelled job goes on from a retained checkpoint, if ever: never from its changelogs. */
+function livingOwners({ status, owners }: JobItem): JobItem['owners'] {
+  return status === 'cancelled' ? [] : owners;
 }

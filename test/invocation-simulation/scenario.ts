@@ -11,7 +11,7 @@ import { decodeHandles } from '../../lib/invocation/job-item-codec.ts';
 import { patient } from '../../lib/invocation/patience.ts';
 import type { InvocationPorts } from '../../lib/invocation/ports.ts';
 import { createEnvironment, createServices, type EnvironmentOptions } from '../../lib/invocation/unit/create-environment.ts';
-import { listLetters } from '../../lib/invocation/unit/look.ts';
+import { type ListedLetter, listLetters } from '../../lib/invocation/unit/look.ts';
 import { describe } from '../../lib/operators/describe.ts';
 import {
   type FakeCall,
@@ -42,6 +42,8 @@ import { ShardPlaces } from './shard-places.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { Targets } from './targets.ts';
 import { parkedRows, Trouble } from './trouble.ts';
+import { cancelRestore, redriveLetters, type TwistOptions, watchTwists } from './twist-people.ts';
+import { drawTwist, type Twist } from './twists.ts';
 import type { Verdict } from './verdict.ts';
 
 export interface Outcome extends Verdict {
@@ -81,6 +83,7 @@ class Scenario {
   readonly #auditors: Auditors;
   readonly #prepares: PrepareWatch;
   readonly #ambush: AmbushPlan | undefined;
+  readonly #twist: Twist | undefined;
   #coordinator: Coordinator | undefined;
   readonly #fleet: Fleet;
   readonly #faultySteps: number;
@@ -96,6 +99,8 @@ class Scenario {
 
   constructor(seed: number, setting: Setting, keepTrace: boolean) {
     this.#seed = seed;
+    this.#twist = drawTwist(seed, setting);
+    setting = this.#twist?.setting ?? setting;
     this.#ambush = drawAmbush(seed, setting);
     setting = this.#ambush === undefined ? setting : withPatience(setting);
     this.#setting = setting;
@@ -124,6 +129,7 @@ class Scenario {
     const { spec } = setting;
     this.#auditors = new Auditors({ world: this.#world, service: this.#service, setting, targets: this.#targets, counts: this.#counts });
     watchOwners(this.#service, this.#counts);
+    if (this.#twist !== undefined) this.#service.observers.push(watchTwists(this.#counts));
     this.#prepares = new PrepareWatch(this.#service);
     this.#targets.onPrepare = (process, id) => {
       const what = this.#prepares.prepared(process, id);
@@ -170,7 +176,7 @@ class Scenario {
       ending: this.#ending,
       counts: this.#counts.toJSON(),
       trace: this.#world.trace,
-      told: [this.#ambush?.name ?? 'no ambush', ...tellSetting(this.#setting, this.#rates)],
+      told: [this.#ambush?.name ?? 'no ambush', this.#twist?.name ?? 'no twist', ...tellSetting(this.#setting, this.#rates)],
     };
   }
 
@@ -189,7 +195,7 @@ class Scenario {
         restMs: random.pick([30, 80, 200]),
         noPulseForLong: random.pick([0, 0, 0.02]),
         atOnce: random.pick([0, 0.1, 0.5]),
-        tick: random.pick([0.05, 0.2]),
+        tick: Math.max(random.pick([0.05, 0.2]), this.#twist?.tick ?? 0),
         lostBarrier: random.pick(this.#ambush === undefined ? [0, 0, 0.3, 0.8] : [0, 0, 0.1, 0.3]),
         restore: random.pick([0, 0.05, 0.15, 0.3]),
         pause: random.pick([0, 0, 0.02, 0.05]),
@@ -221,7 +227,42 @@ class Scenario {
         }),
       );
     }
+    if (this.#twist !== undefined) loops.push(...this.#twisted(this.#twist));
     await Promise.all(loops);
+  }
+
+  #twisted({ name, random }: Twist): readonly Promise<void>[] {
+    const o: TwistOptions = {
+      world: this.#world,
+      chaos: this.#chaos,
+      counts: this.#counts,
+      random,
+      item: () => this.#auditors.item,
+      isOver: () => this.#isOver,
+    };
+    const reader = this.#world.process('reader of letters');
+    if (name === 'records are redriven' || name === 'timers throw')
+      return [
+        redriveLetters({
+          ...o,
+          letters: () => this.#letters(reader),
+          invoke: (invocation) => this.#fleet.invoke(invocation),
+          mend: (row) => this.#trouble.mend(row),
+        }),
+      ];
+    if (name !== 'a restore is cancelled') return [];
+    return [
+      cancelRestore({
+        ...o,
+        fromStep: random.between(100, Math.floor(this.#faultySteps / 2)),
+        portsOf: (process) => this.#patient(process),
+        onDefect: (error, what) => this.#meetError(error, what),
+      }),
+    ];
+  }
+
+  #letters(process: SimulatedProcess): Promise<readonly ListedLetter[]> {
+    return listLetters(createServices(this.#environmentOptions(process, fakePorts(this.#service))));
   }
 
   /** A creation that dies is made again. */
@@ -326,6 +367,7 @@ class Scenario {
 
   #hasEverything(): boolean {
     const item = this.#auditors.item!;
+    if (item.status === 'cancelled') return true;
     if (this.#setting.isFinite) return item.status === 'finished';
     if (this.#setting.spec.nodes.every((n) => n.op.kind !== 'source' || n.op.source.splits.every((s) => s.rows.length === 0))) return true;
     // A job without an end has done all when a confirmed checkpoint covers its whole input.
@@ -348,9 +390,10 @@ class Scenario {
   async #judge(): Promise<void> {
     const { spec } = this.#setting;
     if (this.#auditors.failures.length > 0) return;
+    const isCancelled = this.#auditors.item!.status === 'cancelled';
     const ended = { rewinds: this.#rewinds, isCalm: false };
     const reader = this.#world.process('reader');
-    const letters = await listLetters(createServices(this.#environmentOptions(reader, fakePorts(this.#service))));
+    const letters = isCancelled ? [] : await this.#letters(reader);
     for (const what of this.#trouble.judged(letters)) this.#auditors.fail(what);
     const heads = new Map(this.#auditors.item!.owners.map((o) => [o.subtask, this.#plan(reader).stages[o.stage]!.operators[0]!.uid]));
     const parked = parkedRows(letters, (subtask) => heads.get(subtask)!);
@@ -359,7 +402,8 @@ class Scenario {
       head: (generation, subtask) => this.#auditors.head(generation, subtask),
       object: (name) => this.#service.objects.peek(name),
     });
-    for (const what of judged(spec, this.#targets, { ...ended, parked, held })) this.#auditors.fail(what);
+    for (const what of judged(spec, this.#targets, { ...ended, parked, held, isCutOff: isCancelled || hasParkedEnd(letters) }))
+      this.#auditors.fail(what);
     for (const v of this.#targets.violations) this.#auditors.fail(v);
     for (const name of this.#targets.undecided()) this.#auditors.fail(`transaction ${name} is prepared and never decided`);
   }
@@ -394,6 +438,7 @@ class Scenario {
       targets: this.#targets,
       arrivals: this.#arrivals,
       throwsNow: (row) => row !== undefined && this.#throwsNow(process, row),
+      timerThrowsNow: () => this.#timerThrowsNow(),
       testify: () => {},
     });
     return compile(describe(job, new ParamValues(new Map()), {}), { keepsPartitions: true });
@@ -442,6 +487,12 @@ class Scenario {
     }
     if (fate === undefined && !this.#chaos.happens(this.#throwRate)) return false;
     this.#trouble.hasThrown(row);
+    return true;
+  }
+
+  #timerThrowsNow(): boolean {
+    if (this.#twist?.name !== 'timers throw' || this.#chaos.isQuiet || !this.#twist.random.chance(0.8)) return false;
+    this.#counts.count('a timer throws');
     return true;
   }
 
@@ -517,6 +568,11 @@ class Scenario {
     const open = item.open.map((o) => o.checkpoint).join() || 'none';
     return `${item.status}, generation ${item.generation}, open ${open}, completed ${item.completed.map((c) => c.checkpoint).join() || 'none'}, confirmed ${item.confirmed}, restoring ${item.restoring?.checkpoint ?? 'no'}; ${heads.join('; ')}; ${this.#service.exchange.queued().length} messages`;
   }
+}
+
+/** A timer that was to put out what was held to the end. */
+function hasParkedEnd(letters: readonly ListedLetter[]): boolean {
+  return letters.some(({ letter }) => letter.timer?.domain === 'event');
 }
 
 function tellSetting(setting: Setting, rates: Rates): readonly string[] {

@@ -18,6 +18,8 @@ export class Trouble {
   /** By id of a row: times that a function threw, and that whoever had it in hand was lost. */
   readonly #throws = new Map<string, number>();
   readonly #losses = new Map<string, number>();
+  /** Rows whose fault was mended. */
+  readonly #mended = new Set<string>();
   /** Processes that died of a record. */
   readonly #kills = new Map<string, number>();
 
@@ -29,7 +31,12 @@ export class Trouble {
 
   /** What a function does with this row, whenever it is given it. */
   fateOf(row: Row): 'throws' | 'kills' | undefined {
-    return this.#setting.poison.get(row.id);
+    return this.#mended.has(row.id) ? undefined : this.#setting.poison.get(row.id);
+  }
+
+  /** From now on functions survive it. */
+  mend(row: Row): void {
+    this.#mended.add(row.id);
   }
 
   hasThrown(row: Row): void {
@@ -55,8 +62,9 @@ export class Trouble {
   /** @returns what is wrong with what was parked */
   *judged(letters: readonly ListedLetter[]): Generator<string> {
     for (const { subtask, letter } of letters) {
+      if (letter.timer !== undefined) continue;
       const row = letter.batch.values[0] as Row;
-      const fate = this.fateOf(row);
+      const fate = this.#setting.poison.get(row.id);
       this.#counts.count(fate === 'kills' ? 'killer parked' : fate === 'throws' ? 'thrower parked' : 'parked by bad luck');
       if (fate !== undefined) continue;
       const reasons = (this.#throws.get(row.id) ?? 0) + (this.#losses.get(row.id) ?? 0);
@@ -73,7 +81,8 @@ const killsMax = 60;
 /** Rows that letters keep out of the job: `<uid of the operator that was given them> <text>` → how many. */
 export function parkedRows(letters: readonly ListedLetter[], headOf: (subtask: string) => string): ReadonlyMap<string, number> {
   const parked = new Map<string, number>();
-  for (const { subtask, letter } of letters) add(parked, `${headOf(subtask)} ${rowText(letter.batch.values[0] as Row)}`);
+  for (const { subtask, letter } of letters)
+    if (letter.timer === undefined) add(parked, `${headOf(subtask)} ${rowText(letter.batch.values[0] as Row)}`);
   return parked;
 }
 

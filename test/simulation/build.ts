@@ -268,7 +268,7 @@ function keyed(input: DataStream<Row>, uid: string, op: Op, ctx: FunctionContext
     case 'buckets':
       return keyedBy(input, op.key, op.isPinned).process(buckets(uid, op));
     case 'hold':
-      return keyedBy(input, op.key, op.isPinned).process(hold(op.holdMs));
+      return keyedBy(input, op.key, op.isPinned).process(hold(op.holdMs, ctx));
     default:
       throw new Error(`no job for ${op.kind}`);
   }

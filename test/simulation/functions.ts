@@ -40,11 +40,13 @@ export interface Surroundings {
   /** Asked for each record of some functions, and for each snapshot of others. */
   readonly throwsNow: (row?: Row) => boolean;
   readonly testify: (t: Testimony) => void;
+  /** Asked by some functions for each timer that fires. */
+  readonly timerThrowsNow?: () => boolean;
 }
 
 export type Context = Surroundings & { readonly build: string };
 /** What user functions know of the world that they are simulated in. */
-export type FunctionContext = Pick<Context, 'throwsNow' | 'testify' | 'build'>;
+export type FunctionContext = Pick<Context, 'throwsNow' | 'testify' | 'build' | 'timerThrowsNow'>;
 
 export function running(ctx: FunctionContext) {
   const state = {
@@ -107,7 +109,7 @@ export function buckets(uid: string, op: Op & { kind: 'buckets' }) {
 }
 
 /** Holds rows back for a time of the clock, or to the end of input. */
-export function hold(holdMs: number) {
+export function hold(holdMs: number, ctx: FunctionContext) {
   const state = { held: listState<Row>(), isArmed: valueState<boolean>({ default: () => false }) };
   const f: KeyedProcessFunction<Row, Row, typeof state> = {
     state,
@@ -123,6 +125,8 @@ export function hold(holdMs: number) {
       for (const r of c.state.held.get()) out.collect(r);
       c.state.held.clear();
       c.state.isArmed.clear();
+      // After its state was changed and its rows were put out: none of it may stay.
+      if (ctx.timerThrowsNow?.() === true) throw new Error('user code throws in a timer');
     },
   };
   return f;

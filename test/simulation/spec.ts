@@ -48,6 +48,8 @@ export type SourceSpec = {
   /** Scripted only: does the reader hand out whatever it has? */
   readonly isEager: boolean;
   readonly evolution?: EvolutionScript;
+  /** A split that is silent for so long holds no watermark back, ms. */
+  readonly idleMs?: number;
 };
 
 export type KeyForm = 'text' | 'tuple' | 'object' | 'number';
