@@ -216,6 +216,7 @@ export class Auditors {
   #checkJob(item: JobItem): void {
     const before = this.item;
     this.item = item;
+    this.#references.learn(item);
     this.#mostPoints = Math.max(this.#mostPoints, item.completed.length + item.open.length + 1);
     if (before === undefined) return;
     // A restore that was given up for another one has used a number that no generation has.

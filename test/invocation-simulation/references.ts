@@ -10,10 +10,17 @@ export class References {
   readonly #service: FakeService;
   /** Whether rows have become visible, or never will. */
   readonly #isSettled: (t: PendingTransaction) => boolean;
+  /** Generations in which the job was cancelled: it goes on from a retained checkpoint, if ever, and never from their changelogs. */
+  readonly #cancelled = new Set<number>();
 
   constructor(service: FakeService, isSettled: (t: PendingTransaction) => boolean) {
     this.#service = service;
     this.#isSettled = isSettled;
+  }
+
+  /** The job item has changed. */
+  learn({ status, generation }: JobItem): void {
+    if (status === 'cancelled') this.#cancelled.add(generation);
   }
 
   /** @returns who refers to the object that is just gone; `undefined`: nobody that counts */
@@ -25,7 +32,7 @@ export class References {
         if (this.#bodiesOf(handle).includes(object)) return `an entry of checkpoint ${c.checkpoint}, ${handle.subtask}`;
       }
     }
-    for (const { subtask } of livingOwners(item)) {
+    for (const { subtask } of this.#livingOwners(item)) {
       const entries = this.#entries(item.generation, subtask);
       const newest = entries.at(-1);
       if (newest === undefined) continue;
@@ -40,7 +47,7 @@ export class References {
 
   /** @returns who needs a ring that is just closed or removed */
   toRing(key: string, item: JobItem): string | undefined {
-    if (livingOwners(item).some((o) => `${item.generation}/${o.subtask}` === key)) return 'its owner';
+    if (this.#livingOwners(item).some((o) => `${item.generation}/${o.subtask}` === key)) return 'its owner';
     for (const c of item.completed) if (c.owners.some((o) => `${c.generation}/${o.subtask}` === key)) return `checkpoint ${c.checkpoint}`;
     if (item.restoring?.owners.some((o) => `${item.restoring?.generation}/${o.subtask}` === key)) return 'the restore under way';
     return undefined;
@@ -77,6 +84,10 @@ export class References {
     }
   }
 
+  #livingOwners({ generation, owners }: JobItem): JobItem['owners'] {
+    return this.#cancelled.has(generation) ? [] : owners;
+  }
+
   #handlesOf(metadata: string): readonly SubtaskHandle[] {
     const bytes = this.#service.objects.peek(metadata);
     return bytes === undefined ? [] : handlesOf(bytes);
@@ -105,9 +116,4 @@ export class References {
       ...transactions.filter((t) => !this.#isSettled(t)).map((t) => t.rows),
     ];
   }
-}
-
-/** A cancelled job goes on from a retained checkpoint, if ever: never from its changelogs. */
-function livingOwners({ status, owners }: JobItem): JobItem['owners'] {
-  return status === 'cancelled' ? [] : owners;
 }

@@ -95,6 +95,8 @@ class Scenario {
   #dayAtStep: number;
   #rewinds = 0;
   #isOver = false;
+  /** It ended so, whatever comes late. */
+  #isCancelled = false;
   #ending = 'stuck';
 
   constructor(seed: number, setting: Setting, keepTrace: boolean) {
@@ -341,6 +343,7 @@ class Scenario {
     this.#calm();
     while (!this.#hasEverything() && this.#auditors.failures.length === 0) await pause(world, 50);
     this.#isOver = true;
+    this.#isCancelled = this.#auditors.item!.status === 'cancelled';
     // Nobody is asked for anything any more; what was left behind goes on, and what is late comes.
     await pause(world, 5 * this.#timeoutMs);
   }
@@ -390,10 +393,9 @@ class Scenario {
   async #judge(): Promise<void> {
     const { spec } = this.#setting;
     if (this.#auditors.failures.length > 0) return;
-    const isCancelled = this.#auditors.item!.status === 'cancelled';
     const ended = { rewinds: this.#rewinds, isCalm: false };
     const reader = this.#world.process('reader');
-    const letters = isCancelled ? [] : await this.#letters(reader);
+    const letters = this.#isCancelled ? [] : await this.#letters(reader);
     for (const what of this.#trouble.judged(letters)) this.#auditors.fail(what);
     const heads = new Map(this.#auditors.item!.owners.map((o) => [o.subtask, this.#plan(reader).stages[o.stage]!.operators[0]!.uid]));
     const parked = parkedRows(letters, (subtask) => heads.get(subtask)!);
@@ -402,7 +404,7 @@ class Scenario {
       head: (generation, subtask) => this.#auditors.head(generation, subtask),
       object: (name) => this.#service.objects.peek(name),
     });
-    for (const what of judged(spec, this.#targets, { ...ended, parked, held, isCutOff: isCancelled || hasParkedEnd(letters) }))
+    for (const what of judged(spec, this.#targets, { ...ended, parked, held, isCutOff: this.#isCancelled || hasParkedEnd(letters) }))
       this.#auditors.fail(what);
     for (const v of this.#targets.violations) this.#auditors.fail(v);
     for (const name of this.#targets.undecided()) this.#auditors.fail(`transaction ${name} is prepared and never decided`);
