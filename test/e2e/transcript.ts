@@ -9,7 +9,7 @@ export const usualEndpoint = 'http://127.0.0.1:4566';
 const head = `# What commands for deployed jobs print
 
 Made by \`npm run transcript\` with the [clicks example](../examples/clicks/job.ts) on the emulator. What the CDK says while it works goes to standard
-error and is left out; times, and what CloudFormation adds to names, are always the same here. On an account the commands are the same without
+error and is left out; times, numbers of entries, and what CloudFormation adds to names, are always the same here. On an account the commands are the same without
 \`--endpoint\`. How it fits together: [On AWS](aws.md).
 `;
 
@@ -91,6 +91,11 @@ function ownLines(err: string): string {
 const volatile: readonly (readonly [RegExp, string])[] = [
   [/http:\/\/127\.0\.0\.1:\d+/g, usualEndpoint],
   [/\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} UTC/g, '2026-01-01 00:00:00.000 UTC'],
+  // How long a checkpoint took, and which entries of a changelog there were: the widths of columns stay.
+  [/UTC +[\d.]+ m?s {2}/g, 'UTC    500 ms  '],
+  [/(?<=^ {2}duration {2})[\d.]+ m?s$/gm, '500 ms'],
+  [/^(\d+-\d+) +\d+ {2}up to \d+/gm, '$1         10  up to 0'],
+  [/entry \d+ of generation/g, 'entry 10 of generation'],
   // What CloudFormation adds to names, so that they are new.
   [/(?<=-Job\w*[0-9A-F]{8}-)\w+/g, '0A1B2C3D4E5F'],
   [/(?<=sluice-clicks-jobbucket[0-9a-f]{8}-)\w+/g, '0a1b2c3d4e5f'],
