@@ -7,6 +7,9 @@
 //   M3  One marker for each invocation and what it names: an append lost to another writer is no death.
 //   M4  A process that gives up alive puts back what it found.
 //   M5  After a death half as many records are run. A record that died alone, as often as a record may be tried, is parked without being run.
+//   M6  A run whose invocation may still be under way is no death yet: deliveries overlap, and each of them finds the marker of the others. It becomes one
+//       when its invocation must be over and has not taken its part of the marker back. Clocks that are wrong make that earlier or later; who does
+//       not know when its invocation ends counts at once, and so do many such runs together.
 
 /** As kept in the item `marker/<subtask>/<group>`. */
 export interface Marker {
@@ -18,8 +21,16 @@ export interface Marker {
   readonly tries: number;
   /** Records that ran, from the first. */
   readonly size: number;
-  /** Runs of the first record alone so far, this one included. */
+  /** Runs of the first record alone so far that count as deaths, this one included where it is not among `alone`. */
   readonly ones: number;
+  /** Runs of the first record alone that may still be under way (M6). Absent: none. */
+  readonly alone?: readonly RunAlone[] | undefined;
+}
+
+export interface RunAlone {
+  readonly writer: string;
+  /** When its invocation is over at the latest, ms. */
+  readonly untilMs: number;
 }
 
 /** What is about to run. */
@@ -55,17 +66,46 @@ export function needsNewMarker(mine: Marker | undefined, now: MarkedGroup): bool
   return mine === undefined || !isSameRecord(mine, now);
 }
 
-/** @param found  what the item holds, written by whoever came before */
-export function decideGuard(found: Marker | undefined, now: MarkedGroup, attemptsMax: number): GuardDecision {
+/**
+ * @param found  what the item holds, written by whoever came before
+ * @param run  of this invocation (M6); `undefined`: nobody knows when it is over
+ */
+export function decideGuard(
+  found: Marker | undefined,
+  now: MarkedGroup,
+  attemptsMax: number,
+  run?: RunAlone & { readonly nowMs: number },
+): GuardDecision {
   const { generation, group, first, tries, count } = now;
   const died = found !== undefined && isSameRecord(found, now) ? found : undefined;
   const size = Math.min(count, sizeAfterDeath(died?.size, count));
-  const onesBefore = died?.ones ?? 0;
+  const before = died?.alone ?? [];
+  const alive = before.filter(({ untilMs }) => run !== undefined && run.nowMs <= untilMs + clocksMarginMs);
+  const onesBefore = (died?.ones ?? 0) + before.length - alive.length;
+  const isAlone = size === 1;
+  const own = isAlone && run !== undefined ? [{ writer: run.writer, untilMs: run.untilMs }] : [];
+  const aloneMax = attemptsMax * overlapsOfTry;
+  const alone = [...alive, ...own].slice(0, aloneMax);
   return {
     size,
-    isParked: died?.size === 1 && onesBefore >= attemptsMax,
-    marker: { generation, group, first, tries, size, ones: onesBefore + (size === 1 ? 1 : 0) },
+    isParked: died?.size === 1 && (onesBefore >= attemptsMax || onesBefore + alive.length >= aloneMax),
+    marker: {
+      ...{ generation, group, first, tries, size },
+      ones: onesBefore + (isAlone && run === undefined ? 1 : 0),
+      ...(alone.length === 0 ? {} : { alone }),
+    },
   };
+}
+
+/** What clocks may be wrong by. */
+const clocksMarginMs = 2_000;
+/** Three times as many runs as tries are not under way at once: a killer comes again at once, and may not go on killing until its first run must be over. */
+const overlapsOfTry = 3;
+
+/** M6, of a process that gives up alive, when others have marked the same group since. `undefined`: nothing of it is left there. */
+export function withoutRun(marker: Marker, writer: string): Marker | undefined {
+  const alone = marker.alone?.filter((run) => run.writer !== writer);
+  return alone === undefined || alone.length === marker.alone?.length ? undefined : { ...marker, alone };
 }
 
 function isSameRecord(marker: Marker, now: MarkedGroup): boolean {

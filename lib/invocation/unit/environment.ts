@@ -11,7 +11,7 @@ import { redrive } from './redrive.ts';
 import { replay } from './replay.ts';
 import { replayKept } from './replay-kept.ts';
 import type { UnitServices } from './services.ts';
-import { Session } from './session.ts';
+import { commitReserveMs, Session } from './session.ts';
 import { tick } from './tick.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
@@ -19,9 +19,6 @@ export interface InvokeOptions {
   /** When the invocation will be killed, ms of the clock; what is not committed some time before comes again. Default: never. */
   readonly deadlineMs?: number;
 }
-
-/** Kept free at the end of an invocation for append and deliver. */
-const commitReserveMs = 2_000;
 
 export class Environment {
   readonly #services: UnitServices;

@@ -1,8 +1,18 @@
 // Puts and takes back the marker of what an invocation is about to run, by the rules of poison/marker.ts.
 //   G1  A marker says who put it. One that is our own, found because the reply to putting it was lost, is no trace of a death.
+//   G2  Who gives up alive under the marker of somebody else takes its own run out of it.
 
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
-import { decideAtEnd, decideGuard, type MarkedGroup, type Marker, markerName, needsMarker, needsNewMarker } from '../poison/marker.ts';
+import {
+  decideAtEnd,
+  decideGuard,
+  type MarkedGroup,
+  type Marker,
+  markerName,
+  needsMarker,
+  needsNewMarker,
+  withoutRun,
+} from '../poison/marker.ts';
 import type { JobItems, StoredJobItem } from '../ports.ts';
 
 export interface GuardOptions {
@@ -12,6 +22,13 @@ export interface GuardOptions {
   readonly isAgain: boolean | undefined;
   /** Unique in the life of the job. */
   readonly newWriter: () => string;
+  /** When the invocation is over; absent: nobody knows. */
+  readonly end?: InvocationEnd | undefined;
+}
+
+export interface InvocationEnd {
+  readonly now: () => number;
+  readonly untilMs: number;
 }
 
 interface Tried {
@@ -28,7 +45,13 @@ const putsMax = 5;
 export class Guard {
   readonly #o: GuardOptions;
   #mine:
-    | { readonly marker: Marker; readonly name: string; readonly revision: number; readonly found: StoredJobItem | undefined }
+    | {
+        readonly marker: Marker;
+        readonly name: string;
+        readonly writer: string;
+        readonly revision: number;
+        readonly found: StoredJobItem | undefined;
+      }
     | undefined;
   #decided: { readonly size: number; readonly isParked: boolean } | undefined;
   #isCommitted = false;
@@ -46,7 +69,7 @@ export class Guard {
     group: MarkedGroup | undefined,
     isCold: boolean,
   ): Promise<{ readonly size: number; readonly isParked: boolean } | undefined> {
-    const { isAgain, attemptsMax, items, subtask, newWriter } = this.#o;
+    const { isAgain, attemptsMax, items, subtask, newWriter, end } = this.#o;
     if (group === undefined || !needsMarker({ isAgain, isCold })) return undefined;
     if (!needsNewMarker(this.#mine?.marker, group)) return this.#decided;
     const name = markerName(subtask, group.group);
@@ -54,18 +77,24 @@ export class Guard {
     let tried: Tried | undefined;
     for (let puts = 0; puts < putsMax; puts++) {
       const found = await items.get(name);
-      if (tried !== undefined && found !== undefined && writerOf(found) === writer) return this.#keep(name, tried, found.revision);
-      const { size, isParked, marker } = decideGuard(found === undefined ? undefined : markerOf(found), group, attemptsMax);
+      if (tried !== undefined && found !== undefined && writerOf(found) === writer)
+        return this.#keep({ name, writer }, tried, found.revision);
+      const run = end === undefined ? undefined : { writer, untilMs: end.untilMs, nowMs: end.now() };
+      const { size, isParked, marker } = decideGuard(found === undefined ? undefined : markerOf(found), group, attemptsMax, run);
       const content = { bytes: encodeValue([markerFormat, marker, writer]), change: '' };
       const put = await items.put({ name, content, expects: found?.revision ?? 'absent' });
       tried = { size, isParked, marker, found };
-      if (put.kind === 'stored') return this.#keep(name, tried, put.revision);
+      if (put.kind === 'stored') return this.#keep({ name, writer }, tried, put.revision);
     }
     return undefined;
   }
 
-  #keep(name: string, { size, isParked, marker, found }: Tried, revision: number): { readonly size: number; readonly isParked: boolean } {
-    this.#mine = { marker, name, revision, found };
+  #keep(
+    own: { readonly name: string; readonly writer: string },
+    { size, isParked, marker, found }: Tried,
+    revision: number,
+  ): { readonly size: number; readonly isParked: boolean } {
+    this.#mine = { ...own, marker, revision, found };
     this.#decided = { size, isParked };
     this.#isCommitted = false;
     return this.#decided;
@@ -83,14 +112,28 @@ export class Guard {
     this.#mine = undefined;
     const { name, revision, found } = mine;
     const { items } = this.#o;
-    const verdict = decideAtEnd({ isCommitted: this.#isCommitted, isMine: (await items.get(name))?.revision === revision });
+    const isMine = (await items.get(name))?.revision === revision;
+    const verdict = decideAtEnd({ isCommitted: this.#isCommitted, isMine });
+    if (!isMine && !this.#isCommitted) await this.#takeOut(name, mine.writer);
     if (verdict === 'leave') return;
     if (verdict === 'restore' && found !== undefined) await items.put({ name, content: found, expects: revision });
     else await items.remove({ name, expects: revision });
   }
+
+  async #takeOut(name: string, writer: string): Promise<void> {
+    const { items } = this.#o;
+    for (let puts = 0; puts < putsMax; puts++) {
+      const found = await items.get(name);
+      const marker = found === undefined ? undefined : markerOf(found);
+      const left = marker === undefined ? undefined : withoutRun(marker, writer);
+      if (found === undefined || left === undefined) return;
+      const content = { bytes: encodeValue([markerFormat, left, writerOf(found)]), change: '' };
+      if ((await items.put({ name, content, expects: found.revision })).kind === 'stored') return;
+    }
+  }
 }
 
-const markerFormat = 1;
+const markerFormat = 1; // `alone` came later: who does not know it counts too few deaths, and no wrong ones
 
 /** A marker that cannot be read counts nothing. */
 function markerOf({ bytes }: StoredJobItem): Marker | undefined {

@@ -57,6 +57,7 @@ export async function takeMessages(session: Session, event: MessagesEvent): Prom
     attemptsMax: limits.attemptsMax,
     isAgain: event.isAgain,
     newWriter: session.services.newWriter,
+    end: session.end,
   });
   try {
     return await takeGuarded(session, event, guard);

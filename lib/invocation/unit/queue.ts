@@ -79,7 +79,14 @@ async function takePart(session: Session, part: Part, settled: Set<string>): Pro
   const { services, subtask } = session;
   const { items } = services.ports;
   const isAgain = part.group !== undefined;
-  const guard = new Guard({ items, subtask, attemptsMax: services.limits.attemptsMax, isAgain, newWriter: services.newWriter });
+  const guard = new Guard({
+    items,
+    subtask,
+    attemptsMax: services.limits.attemptsMax,
+    isAgain,
+    newWriter: services.newWriter,
+    end: session.end,
+  });
   try {
     return await takeGuarded(session, part, { guard, settled });
   } finally {

@@ -46,6 +46,7 @@ export async function takeRecords(session: Session, event: RecordsEvent): Promis
     attemptsMax: services.limits.attemptsMax,
     isAgain: event.isAgain,
     newWriter: services.newWriter,
+    end: session.end,
   });
   try {
     return await takeGuarded(session, event, guard);

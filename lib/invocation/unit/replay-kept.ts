@@ -27,7 +27,7 @@ const replayGroup = '';
 export async function replayKept(session: Session, invocation: ReplayInvocation): Promise<Answer> {
   const { services, subtask } = session;
   const { newWriter, limits, ports } = services;
-  const guard = new Guard({ items: ports.items, subtask, attemptsMax: limits.attemptsMax, isAgain: true, newWriter });
+  const guard = new Guard({ items: ports.items, subtask, attemptsMax: limits.attemptsMax, isAgain: true, newWriter, end: session.end });
   try {
     return await replayGuarded(session, invocation, guard);
   } finally {

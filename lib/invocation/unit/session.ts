@@ -8,10 +8,14 @@ import { roomLeft } from '../ring.ts';
 import { type Admission, catchUp, recover } from './admit.ts';
 import { type Committed, commit, type Proposal } from './commit.ts';
 import { deliver } from './deliver.ts';
+import type { InvocationEnd } from './guard.ts';
 import { materialise } from './materialise.ts';
 import { dropOperators } from './operators.ts';
 import type { UnitServices } from './services.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
+
+/** Kept free at the end of an invocation for append and deliver. */
+export const commitReserveMs = 2_000;
 
 export const done: Answer = { kind: 'done' };
 export const refuse = (why: Refusal): Answer => ({ kind: 'refused', why });
@@ -43,6 +47,12 @@ export class Session {
   /** This invocation has read all that it knows of the subtask: it may stand where another process died. */
   get isCold(): boolean {
     return this.#isCold;
+  }
+
+  /** When this invocation is killed at the latest; `undefined`: nobody knows. */
+  get end(): InvocationEnd | undefined {
+    const { clock } = this.services;
+    return Number.isFinite(this.#deadlineMs) ? { now: () => clock.now(), untilMs: this.#deadlineMs + commitReserveMs } : undefined;
   }
 
   get isOutOfTime(): boolean {

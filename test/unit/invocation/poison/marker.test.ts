@@ -7,6 +7,7 @@ import {
   markerName,
   needsMarker,
   needsNewMarker,
+  withoutRun,
 } from '../../../../lib/invocation/poison/marker.ts';
 
 const now: MarkedGroup = { generation: 2, group: 'g', first: '7', tries: 1, count: 8 };
@@ -54,6 +55,52 @@ describe('what is run', () => {
       deaths += done ? 0 : 1;
     }
     expect(deaths).toBe(12);
+  });
+});
+
+describe('M6: a run that may still be under way', () => {
+  const alone = { ...now, count: 1 };
+  const at = (nowMs: number, writer = `w${nowMs}`) => ({ writer, untilMs: nowMs + 30_000, nowMs });
+  const marked = (times: readonly number[]): Marker | undefined =>
+    times.reduce<Marker | undefined>((marker, ms) => decideGuard(marker, alone, 3, at(ms)).marker, undefined);
+
+  test('is no death, however many deliveries overlap', () => {
+    const three = marked([0, 1, 2, 3, 4]);
+    expect(three).toMatchObject({ size: 1, ones: 0 });
+    expect(decideGuard(three, alone, 3, at(20_000)).isParked).toBe(false);
+  });
+
+  test('is one when its invocation must be over', () => {
+    const three = marked([0, 1_000, 2_000]);
+    expect(decideGuard(three, alone, 3, at(33_999)).isParked).toBe(false); // the third may live
+    expect(decideGuard(three, alone, 3, at(34_001)).isParked).toBe(true);
+  });
+
+  test('is none when it was taken out by a process that gave up alive', () => {
+    const left = withoutRun(marked([0, 1_000, 2_000])!, 'w1000');
+    expect(left?.alone?.map(({ writer }) => writer)).toEqual(['w0', 'w2000']);
+    expect(decideGuard(left, alone, 3, at(60_000)).isParked).toBe(false);
+    expect(withoutRun(left!, 'w1000')).toBeUndefined();
+    expect(withoutRun(found, 'w0')).toBeUndefined();
+  });
+
+  test('is counted on top of deaths that an older version has counted', () => {
+    const older = { ...found, size: 1, ones: 2 };
+    const { marker, isParked } = decideGuard(older, alone, 3, at(0));
+    expect([marker.ones, isParked]).toEqual([2, false]);
+    expect(decideGuard(marker, alone, 3, at(32_001)).isParked).toBe(true);
+  });
+
+  test('of a killer that comes again at once ends when there are more than can be under way', () => {
+    let marker: Marker | undefined;
+    let runs = 0;
+    for (let nowMs = 0; ; nowMs += 100) {
+      const decision = decideGuard(marker, alone, 3, at(nowMs));
+      if (decision.isParked) break;
+      marker = decision.marker;
+      runs++;
+    }
+    expect(runs).toBe(9);
   });
 });
 

@@ -228,6 +228,35 @@ describe('a record that kills its process', () => {
     ]);
   });
 
+  test('is not seen in a healthy one that several deliveries run at once, whoever of them commits', async () => {
+    const p = new Poisoned({ temper: () => 'fine' });
+    await p.world.create();
+    const deadlineMs = p.world.now + 30_000;
+    const give = (invoke: Environment['invoke']) =>
+      invoke({ kind: 'records', subtask: '0-0', split: 0, records: event(0, 1), isLast: false, isAgain: true }, { deadlineMs });
+    // Five are at work when the sixth comes: each has marked the record, run it, and is about to append.
+    const gate = Promise.withResolvers<void>();
+    const held: Promise<Answer>[] = [];
+    for (let i = 0; i < 5; i++) {
+      const arrived = Promise.withResolvers<void>();
+      const ports = fakePorts(p.world.service, async (method, _place, effect) => {
+        if (method === 'changelog.put') {
+          arrived.resolve();
+          await gate.promise;
+        }
+        return effect();
+      });
+      const environment = createEnvironment({ ...optionsOf(p.world), ports });
+      held.push(give(environment.invoke.bind(environment)));
+      await arrived.promise;
+    }
+    const last = p.world.newEnvironment();
+    expect(await give(last.invoke.bind(last))).toEqual({ kind: 'done' });
+    gate.resolve();
+    expect(await Promise.all(held)).toEqual(Array(5).fill({ kind: 'done' }));
+    expect(await p.letters()).toEqual([]);
+  });
+
   test('is guarded against only where something was handed out before', async () => {
     const p = new Poisoned({ temper: () => 'fine' });
     await p.world.create();
