@@ -134,6 +134,11 @@ export const productMutations: readonly Mutation[] = [
     ],
   },
   {
+    name: 'rows by their writer',
+    rule: 'rows of a transaction lie under a name of whoever stores them',
+    patches: [{ file: 'invocation/unit/barrier.ts', find: '${head.n + 1}-${services.newWriter()}`', replace: '${head.n + 1}`' }],
+  },
+  {
     name: 'first prepared',
     rule: 'of two who prepare the first one counts',
     patches: [{ file: 'invocation/sinks/transaction-records.ts', find: '((await readRecord(objects, t)) ?? record)', replace: 'record' }],
