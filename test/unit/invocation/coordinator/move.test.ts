@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { MemoryStateBackend } from '../../../../lib/api/state-backend.ts';
 import { itemAddressOf } from '../../../../lib/invocation/address.ts';
 import { dealtOut } from '../../../../lib/invocation/coordinator/adoption.ts';
 import type { DueChange } from '../../../../lib/invocation/coordinator/changes.ts';
@@ -117,6 +118,29 @@ describe('a change of owners', () => {
     await job.pulse();
     const { items } = await job.ports.table.readMany([itemAddressOf(address)]);
     expect(items.flatMap(({ bytes }) => decodeItem(bytes))).toMatchObject([{ generation: 0, epoch: 2, n: 4, value: Uint8Array.of(7) }]);
+  });
+
+  test('gives a child a snapshot to begin with, which what it stores with its first entry does not run into', async () => {
+    const { job, source } = await evolving({ backend: new MemoryStateBackend() });
+    await job.read('0-s0', 5);
+    const delta = { writes: [{ address, value: Uint8Array.of(7) }], timers: [] };
+    await job.append('0-s0', {}, { ...emptyBody, delta });
+    split(source);
+    await job.pulse();
+    const { clock, random } = job.options();
+    const createBase = createBaseOf({ ports: job.ports, patience: { clock, random }, backend: job.plan.settings.backend });
+    const stateAt = (snapshot: string | undefined) => {
+      const base = createBase({ subtask: '0-s2', snapshot, view: { generation: 0, restores: [] } });
+      return createSubtaskState({ subtask: '0-s2', base, maxParallelism: 128, groups: { first: 0, last: 127 } });
+    };
+    const { epoch, n, snapshot } = await job.head('0-s2');
+    const state = stateAt(snapshot);
+    const other = { ...address, key: 'j' };
+    state.catchUp({ generation: 0, epoch, n }, { writes: [{ address: other, value: Uint8Array.of(8) }], timers: [] });
+    const flushed = await state.flush({ generation: 0, epoch, points: [], restores: [] });
+    if (flushed.kind !== 'flushed') throw new Error(`it is ${flushed.kind}`);
+    const stored = stateAt(flushed.snapshot);
+    expect([await stored.read(address), await stored.read(other)]).toEqual([Uint8Array.of(7), Uint8Array.of(8)]);
   });
 
   test('begins while a checkpoint is open: the seal carries its barrier, stands for it, and no other begins until the change is over', async () => {

@@ -3,6 +3,7 @@
 
 import type { CheckpointOptions } from '../../../../../lib/api/options.ts';
 import type { SourceContext, Split, SplitChange, SplitEvolution } from '../../../../../lib/api/source.ts';
+import type { StateBackend } from '../../../../../lib/api/state-backend.ts';
 import { collect } from '../../../../../lib/connectors/sinks/collect.ts';
 import type { Plan } from '../../../../../lib/graph/plan.ts';
 import { createJob } from '../../../../../lib/invocation/coordinator/create-job.ts';
@@ -28,15 +29,18 @@ export interface ScriptOptions {
   readonly isOneStage?: boolean;
   /** What the source says of splits that give way to others: then each is a subtask of its own, `0-s0` and `0-s1` to begin with. */
   readonly evolution?: SplitEvolution;
+  /** Of the whole job; the table when absent. */
+  readonly backend?: StateBackend;
 }
 
 export const splits: readonly Split[] = [{ id: 'a' }, { id: 'b' }];
 
 /** Two subtasks `0-0` and `0-1` that read one split each, and one, `1-0`, behind an exchange. */
 export function twoStages(o: ScriptOptions = {}): Plan {
-  const { checkpoints = {}, interval = 1_000, isBounded = false, isOneStage = false, evolution } = o;
+  const { checkpoints = {}, interval = 1_000, isBounded = false, isOneStage = false, evolution, backend } = o;
   return planOf((env) => {
     env.setParallelism(isOneStage ? 2 : 1);
+    if (backend !== undefined) env.setStateBackend(backend);
     if (checkpoints !== 'off') env.enableCheckpointing(interval, checkpoints);
     const source = env.fromSource<number>({ ...scripted, isBounded, evolution }, { uid: 'in' }).setParallelism(2);
     if (isOneStage) source.sinkTo(collect(), { uid: 'out' });
