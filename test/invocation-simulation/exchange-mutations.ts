@@ -272,7 +272,11 @@ export const exchangeMutations: readonly Mutation[] = [
     name: 'E tag',
     rule: 'rows are ordered by the tag of their write',
     patches: [
-      { file: 'api/row-tag.ts', find: '  return a.generation - b.generation || a.n - b.n || a.index - b.index;', replace: '  return 1;' },
+      {
+        file: 'api/row-tag.ts',
+        find: '  return a.begunMs - b.begunMs || a.generation - b.generation || a.n - b.n || a.index - b.index;',
+        replace: '  return 1;',
+      },
     ],
   },
   {
@@ -281,7 +285,7 @@ export const exchangeMutations: readonly Mutation[] = [
     patches: [
       {
         file: 'api/row-tag.ts',
-        find: '  return a.generation - b.generation || a.n - b.n || a.index - b.index;',
+        find: '  return a.begunMs - b.begunMs || a.generation - b.generation || a.n - b.n || a.index - b.index;',
         replace: '  return a.n - b.n || a.index - b.index;',
       },
     ],
