@@ -55,21 +55,17 @@ export class Chaos implements Faults {
   ambush: Ambush | undefined;
   /** Told when a process freezes, before anything else happens. */
   onFrozen: ((process: SimulatedProcess) => void) | undefined;
-  /** Strikes instead of chance: the sweep of single faults decides by itself. */
-  readonly #decide: ((call: Call) => CallFault | undefined) | undefined;
 
   constructor(p: {
     readonly random: SeededRandom;
     readonly rates: Rates;
     readonly counts: Counts;
     readonly timeoutMs: number;
-    readonly decide?: (call: Call) => CallFault | undefined;
   }) {
     this.#random = p.random.fork('chaos');
     this.#rates = p.rates;
     this.#counts = p.counts;
     this.#timeoutMs = p.timeoutMs;
-    this.#decide = p.decide;
   }
 
   get isQuiet(): boolean {
@@ -88,7 +84,7 @@ export class Chaos implements Faults {
   strike(call: Call, world: World): BentCall | 'put-off' | 'gone' | undefined {
     if (this.#isQuiet || this.isHushed) return undefined;
     if (this.ambush?.strikes(call) === true) return 'put-off';
-    const fault = this.#decide !== undefined ? this.#decide(call) : this.#isOut(call, world) ? 'throttled' : this.#drawn(call);
+    const fault = this.#isOut(call, world) ? 'throttled' : this.#drawn(call);
     if (fault === undefined) return undefined;
     if (fault !== 'slow call' || !call.isLate) this.#counts.count(fault);
     return this.#bend(fault, call, world);

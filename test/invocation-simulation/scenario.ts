@@ -41,6 +41,7 @@ import { randomJob, type Setting } from './random-job.ts';
 import { ShardPlaces } from './shard-places.ts';
 import { type Arrivals, enumerated } from './source.ts';
 import { Targets } from './targets.ts';
+import { tellSetting } from './tell-setting.ts';
 import { parkedRows, Trouble } from './trouble.ts';
 import { cancelRestore, redriveLetters, type TwistOptions, watchTwists } from './twist-people.ts';
 import { drawTwist, type Twist } from './twists.ts';
@@ -575,17 +576,4 @@ class Scenario {
 /** A timer that was to put out what was held to the end. */
 function hasParkedEnd(letters: readonly ListedLetter[]): boolean {
   return letters.some(({ letter }) => letter.timer?.domain === 'event');
-}
-
-function tellSetting(setting: Setting, rates: Rates): readonly string[] {
-  const { spec, limits, ringSlots, mayRewind } = setting;
-  return [
-    `${spec.checkpoints.mode}, interval ${spec.checkpoints.intervalMs}, time-out ${spec.checkpoints.timeoutMs}, ring of ${ringSlots}, ${setting.isFinite ? 'finite' : 'endless'}${mayRewind ? ', rewinds' : ''}`,
-    JSON.stringify(limits),
-    JSON.stringify(rates),
-    ...spec.nodes.map((n) => {
-      const op = n.op.kind === 'source' ? `source ${n.op.source.splits.map((s) => s.rows.length).join('+')}` : JSON.stringify(n.op);
-      return `${n.uid} p=${n.parallelism} ← ${n.inputs.map((i) => `${spec.nodes[i.node]!.uid}${i.isSide ? '!' : ''}`).join(', ') || 'nothing'}: ${op}`;
-    }),
-  ];
 }
