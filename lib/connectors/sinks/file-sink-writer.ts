@@ -51,7 +51,9 @@ export class FileSinkWriter implements SinkWriter {
   }
 
   async open(): Promise<void> {
-    const restored = Math.max(1, ...this.#ctx.restoredStates.map((s) => (s as WriterState).next));
+    // A sink of another kind may have had the uid, and kept a state of its own.
+    const counters = this.#ctx.restoredStates.map((s) => (s as Partial<WriterState> | undefined)?.next);
+    const restored = Math.max(1, ...counters.filter((next) => next !== undefined));
     const found = (await this.#ctx.files.list(this.#o.path)).flatMap((e) => parsePartName(e.name) ?? []);
     const own = found.filter((p) => p.subtask === this.#ctx.subtask);
     this.#next = Math.max(restored, ...own.map((p) => p.counter + 1));

@@ -57,6 +57,18 @@ describe('K1: rows between two barriers are one promise', () => {
   });
 });
 
+test('parts are counted over the state of another sink that had the uid, such as one bound to a table before', async () => {
+  const { disk, files } = diskOf({});
+  for (const state of [1_700_000_000_000, undefined]) {
+    const kept = keep(1, [{ state, transactions: [] }]);
+    const [writer] = await attempt(sink(), { files, generation: state === undefined ? 3 : 2, from: kept });
+    await writer!.write(batch('a'));
+    await writer!.prepare(2);
+    await writer!.commit(2);
+  }
+  expect(visible(disk)).toEqual(['part-0-0000000001.txt', 'part-0-0000000002.txt']);
+});
+
 describe('K2: commit makes everything prepared visible, in order', () => {
   test('twice is harmless, and so is a commit of something that was committed by somebody else', async () => {
     const { disk, files } = diskOf({});
