@@ -44,16 +44,11 @@ export const restoreDeployed: Command = (call) =>
   withDeployment(call, async (o) => {
     const wanted = checkpointOf(call.arguments.positionals[1]);
     const before = await o.item();
+    // Before anything is counted on: a table that is older than its bucket would be taken for one that is at home.
+    if (!before.completed.some(({ checkpoint }) => wanted === 'latest' || checkpoint === wanted)) throw notKept(o, wanted);
     await countOn(o.opened.ports, o.deployed.table);
     const mark = await startRestore(o.opened.ports, wanted);
-    if (mark.kind === 'no-checkpoint') {
-      throw new SluiceError('CHECKPOINT_NOT_FOUND', {
-        message: `${before.job} has kept ${wanted === 'latest' ? 'no checkpoint' : `no checkpoint ${wanted}`}`,
-        next: 'fix-the-command',
-        advice: `\`sluice checkpoints list ${before.job} --stack ${o.deployed.stack}\` shows those that it has`,
-        job: before.job,
-      });
-    }
+    if (mark.kind === 'no-checkpoint') throw notKept(o, wanted);
     await noteHome(o.opened.ports.items, homeOf(o.deployed), 'any');
     const checkpoint = mark.item.restoring?.checkpoint;
     const after = await pulsesUntil(o, ({ restoring }) => restoring === undefined);
@@ -61,6 +56,15 @@ export const restoreDeployed: Command = (call) =>
     call.output.object({ job: after.job, state: after.status, checkpoint, generation: after.generation });
     return 0;
   });
+
+function notKept({ deployed: { job, stack } }: OpenedDeployment, wanted: number | 'latest'): SluiceError {
+  return new SluiceError('CHECKPOINT_NOT_FOUND', {
+    message: `${job} has kept ${wanted === 'latest' ? 'no checkpoint' : `no checkpoint ${wanted}`}`,
+    next: 'fix-the-command',
+    advice: `\`sluice checkpoints list ${job} --stack ${stack}\` shows those that it has`,
+    job,
+  });
+}
 
 /** A number, or a path that `checkpoints list` shows, which ends with the number. */
 function checkpointOf(path: string | undefined): number | 'latest' {
