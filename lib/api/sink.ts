@@ -72,11 +72,11 @@ export interface SinkWriter {
   close(): void | Promise<void>;
 }
 
-/** The name of a transaction, unique over restarts, restores and rescales of a job. */
+/** The name of a transaction, unique over restarts, restores and rescales of a job, and over runs that go on from a checkpoint of it elsewhere. */
 export interface TransactionId {
   readonly job: string;
   readonly uid: string;
-  /** Raised by every attempt. */
+  /** Raised by every attempt; by a large number drawn at random where its checkpoint comes from another directory. */
   readonly generation: number;
   readonly subtask: number;
   /** The last barrier that the subtask had passed when the transaction began; 0 before the first. */

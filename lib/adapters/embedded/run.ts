@@ -15,7 +15,6 @@ import type { KeyedStore } from '../../checkpoint/keyed-store.ts';
 import { type CheckpointRef, type LoadedCheckpoint, readMetadata, resolveRef } from '../../checkpoint/reading.ts';
 import { CheckpointStorage } from '../../checkpoint/storage.ts';
 import { isSluiceError } from '../../core/errors.ts';
-import type { FileSystem } from '../../core/ports.ts';
 import { compile } from '../../graph/compile.ts';
 import type { Plan } from '../../graph/plan.ts';
 import { describe } from '../../operators/describe.ts';
@@ -38,14 +37,22 @@ export async function runJob(ports: EmbeddedPorts, request: RunRequest): Promise
   const root = checkpointRoot(plan.job, plan.settings.checkpointsDirectory, request.workingDirectory);
   const keyedStore = await openKeyedStore(ports, plan);
   const ref = request.from === undefined ? undefined : await resolveRef(ports.files, request.from, root);
-  const above = await generationElsewhere(ports.files, ref);
+  const above = await generationElsewhere(ports, ref);
   const directory = await openAttempt(ports.files, root, { owner: request.owner, takeOver: request.takeOver ?? false, above });
   return new JobRun(ports, request, { plan, ref, directory, startedMs, keyedStore }).run();
 }
 
-/** The generation of a checkpoint that is none of this directory's own, else 0. */
-async function generationElsewhere(files: FileSystem, ref: CheckpointRef | undefined): Promise<number> {
-  return typeof ref === 'object' && 'path' in ref ? (await readMetadata(files, ref.path)).generation : 0;
+/** Runs that go on from copies of one checkpoint are few, and none may have the generation of another. */
+const generationsElsewhere = 100_000_000;
+
+/**
+ * Below the generation of a run that restores a checkpoint from elsewhere; 0 where it is this directory's own. Whose it was may have gone on from it, and
+ * so may others that were given a copy: what any of them wrote lies with sinks under their generations, of which nothing is known here.
+ */
+async function generationElsewhere({ files, random }: EmbeddedPorts, ref: CheckpointRef | undefined): Promise<number> {
+  if (typeof ref !== 'object' || !('path' in ref)) return 0;
+  const { generation } = await readMetadata(files, ref.path);
+  return generation + (random.bits() % generationsElsewhere);
 }
 
 function planOf(request: RunRequest): Plan {
