@@ -64,6 +64,22 @@ export function checkAppended(name: string, row: AppendedRow, { rowBytesMax }: P
   });
 }
 
+/** What XML 1.0 leaves out, which is what a message of SQS may not hold (SQS API reference, SendMessage). */
+const notInMessages = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
+
+/** @throws SluiceError `VALUE_NOT_ENCODABLE` of a text that SQS takes from nobody */
+export function checkMessageText(name: string, text: string): void {
+  const [letter] = notInMessages.exec(text) ?? [];
+  if (letter === undefined && text !== '') return;
+  const why =
+    letter === undefined ? 'is empty' : `has the character U+${letter.codePointAt(0)!.toString(16).toUpperCase().padStart(4, '0')}`;
+  throw new SluiceError('VALUE_NOT_ENCODABLE', {
+    message: `${name}: the text of a message ${why}, which SQS refuses`,
+    next: 'fix-the-job',
+    advice: 'leave such rows or characters out, or give a format that spells them otherwise',
+  });
+}
+
 export class RowAppender {
   readonly #limits: AppendLimits;
   readonly #send: (rows: readonly AppendedRow[]) => Promise<readonly NotTaken[]>;

@@ -12,7 +12,7 @@ import { checkFormat } from '../formats/format-checks.ts';
 import { json } from '../formats/json.ts';
 import { fileSink } from '../sinks/file-sink.ts';
 import { idempotentSink } from '../sinks/idempotent.ts';
-import { type AppendLimits, checkAppended, RowAppender, rowId } from './append-rows.ts';
+import { type AppendLimits, checkAppended, checkMessageText, RowAppender, rowId } from './append-rows.ts';
 
 export interface AppendSinkOptions<T> {
   /** How a row lies in a message. Default `json()`. */
@@ -35,6 +35,7 @@ export function sqsSink<T>(name: string, o: AppendSinkOptions<T> = {}): Sink<T> 
     kind: 'sqsSink',
     bindingKind: 'sqs',
     limits: { rowsMax: 10, bytesMax: MiB, rowBytesMax: MiB },
+    checkText: checkMessageText,
     sendTo: (targets) => {
       const queue = targets.queue(name);
       return (rows) => queue.send(rows);
@@ -66,10 +67,12 @@ interface AppendTarget {
   readonly kind: 'sqsSink' | 'kinesisSink';
   readonly bindingKind: 'sqs' | 'kinesis';
   readonly limits: AppendLimits;
+  /** @throws SluiceError of a text that the target takes from nobody */
+  readonly checkText?: (shown: string, text: string) => void;
   readonly sendTo: (targets: Targets) => (rows: readonly AppendedRow[]) => Promise<readonly NotTaken[]>;
 }
 
-function appendSink<T>(name: string, o: AppendSinkOptions<T>, { kind, bindingKind, limits, sendTo }: AppendTarget): Sink<T> {
+function appendSink<T>(name: string, o: AppendSinkOptions<T>, { kind, bindingKind, limits, checkText, sendTo }: AppendTarget): Sink<T> {
   checkName(`the name of ${kind}()`, name);
   checkOptions(`${kind}()`, o, ['format', 'key']);
   const format = o.format ?? json<T>();
@@ -96,7 +99,11 @@ function appendSink<T>(name: string, o: AppendSinkOptions<T>, { kind, bindingKin
     binding: { name, kinds: [bindingKind] },
     needsRowIdentity: true,
     // What is committed is sent until it is there, and nothing goes before it: a row that can never be sent is refused when the job makes it.
-    check: (row) => checkAppended(shown, rowOf(rowId('', ''), row, format.createEncoder()), limits),
+    check: (value) => {
+      const row = rowOf(rowId('', ''), value, format.createEncoder());
+      checkAppended(shown, row, limits);
+      checkText?.(shown, row.body);
+    },
     toFiles: (path) => fileSink({ path, format }),
     recover: () => undefined,
     createWriter: (ctx) => into(ctx).createWriter(ctx),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import { SendMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { AppendedRow, NotTaken, QueueTarget } from '../../../api/targets.ts';
 import { errorOf, meaningOf } from '../errors.ts';
@@ -18,7 +19,7 @@ export class SqsQueue implements QueueTarget {
     const entries = rows.map(({ id, key, body }, at) => ({
       Id: String(at),
       MessageBody: body,
-      ...(this.isFifo ? { MessageGroupId: key, MessageDeduplicationId: id } : {}),
+      ...(this.isFifo ? { MessageGroupId: groupOf(key), MessageDeduplicationId: id } : {}),
     }));
     try {
       const { Failed: failed = [] } = await this.#client.send(new SendMessageBatchCommand({ QueueUrl: this.#url, Entries: entries }));
@@ -30,4 +31,12 @@ export class SqsQueue implements QueueTarget {
       throw errorOf(error, `sqs:SendMessage to ${this.#url}`);
     }
   }
+}
+
+/** Letters, digits and punctuation of ASCII, at most 128 (SQS API reference, SendMessage). */
+const group = /^[!-~]{1,128}$/;
+
+/** Pure: the message group of a key. One that SQS would refuse is named by its hash, so that its rows are in order all the same. */
+export function groupOf(key: string): string {
+  return group.test(key) ? key : createHash('sha256').update(key).digest('hex');
 }

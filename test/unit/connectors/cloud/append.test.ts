@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { groupOf } from '../../../../lib/adapters/aws/targets/queue.ts';
 import type { ImmediateContext } from '../../../../lib/api/sink.ts';
 import type { AppendedRow, NotTaken, Targets } from '../../../../lib/api/targets.ts';
 import { type AppendLimits, nextRequest, RowAppender } from '../../../../lib/connectors/cloud/append-rows.ts';
 import { type AppendSinkOptions, kinesisSink, sqsSink } from '../../../../lib/connectors/cloud/append-sink.ts';
+import { lines } from '../../../../lib/connectors/formats/lines.ts';
 import type { RecordBatch } from '../../../../lib/core/batch.ts';
 import { seededRandom } from '../../../../lib/testing/seeded-random.ts';
 
@@ -20,6 +22,13 @@ describe('the next request', () => {
     const rows = [row('a', '0123456789'), row('b', '0123456789'), row('b', '1'), row('c', '2')];
     expect(nextRequest(rows, [0, 1, 2, 3], limits)).toEqual([0, 3]);
   });
+});
+
+test('a key that is no name of a message group has one all the same, of its own', () => {
+  for (const good of ['a', 'user-1', '!"#~', 'x'.repeat(128)]) expect(groupOf(good)).toBe(good);
+  const others = ['Zoë Smith', 'Zoe Smith', 'a b', '', 'x'.repeat(129)].map(groupOf);
+  for (const other of others) expect(other).toMatch(/^[0-9a-f]{64}$/);
+  expect(new Set(others).size).toBe(others.length);
 });
 
 describe('a row that can never be sent is refused when the job makes it', () => {
@@ -40,6 +49,19 @@ describe('a row that can never be sent is refused when the job makes it', () => 
         message: expect.stringContaining(`${kind}('orders'): a row of`) as string,
       }) as Error,
     );
+  });
+
+  test('as is a text that SQS takes from nobody', () => {
+    const text = sqsSink<string>('orders', { format: lines() });
+    for (const good of ['a', ' ', 'a\ttab', 'Zoë 🎈', '\ufffd']) text.check?.(good);
+    for (const [bad, told] of [
+      ['', /the text of a message is empty/],
+      ['a\u0001b', /has the character U\+0001/],
+      ['\uffff', /has the character U\+FFFF/],
+    ] as const)
+      expect(() => text.check?.(bad)).toThrow(told);
+    sqsSink<Order>('orders').check?.({ user: 'a', text: '\u0001 and half \ud83c, which JSON spells otherwise' });
+    kinesisSink<string>('orders', { format: lines() }).check?.('');
   });
 
   test('as is one whose key is none', () => {
