@@ -43,7 +43,7 @@ import { type Arrivals, enumerated } from './source.ts';
 import { Targets } from './targets.ts';
 import { tellSetting } from './tell-setting.ts';
 import { parkedRows, Trouble } from './trouble.ts';
-import { cancelRestore, redriveLetters, type TwistOptions, watchTwists } from './twist-people.ts';
+import { cancelRestore, type Redrives, redriveLetters, type TwistOptions, watchTwists } from './twist-people.ts';
 import { drawTwist, type Twist } from './twists.ts';
 import type { Verdict } from './verdict.ts';
 
@@ -57,6 +57,8 @@ export interface ScenarioOptions {
 }
 
 /** Longer than what nobody outlives, whatever the clocks say. */
+/** Without faults a checkpoint takes less. */
+const checkpointMsMax = 10_000;
 const dayMs = 30 * 3_600_000;
 /** Steps within which everything must come to its end after the last fault. */
 const boundedSteps = 60_000;
@@ -96,6 +98,7 @@ class Scenario {
   #dayAtStep: number;
   #rewinds = 0;
   #isOver = false;
+  readonly #redrives: Redrives = { underWay: 0, lastMs: 0, begun: 0 };
   /** It ended so, whatever comes late. */
   #isCancelled = false;
   #ending = 'stuck';
@@ -248,6 +251,7 @@ class Scenario {
       return [
         redriveLetters({
           ...o,
+          redrives: this.#redrives,
           letters: () => this.#letters(reader),
           invoke: (invocation) => this.#fleet.invoke(invocation),
           mend: (row) => this.#trouble.mend(row),
@@ -377,6 +381,7 @@ class Scenario {
     // A job without an end has done all when a confirmed checkpoint covers its whole input.
     const newest = item.completed.at(-1);
     if (newest === undefined || item.confirmed < newest.checkpoint || item.restoring !== undefined) return false;
+    if (!this.#hasEveryRedrive(newest.checkpoint)) return false;
     const metadata = this.#service.objects.peek(newest.metadata);
     if (metadata === undefined) return false;
     const splits = decodeHandles(metadata).flatMap((h) => decodeHead(h.head).splits);
@@ -385,6 +390,14 @@ class Scenario {
       const last = all.filter(({ id }) => evolution?.changes.some(({ parents }) => parents.includes(id)) !== true);
       return last.every(({ id, rows }) => read.get(id) === rows.length);
     });
+  }
+
+  /** What had no answer may come late, and one that changed nothing brings no checkpoint. */
+  #hasEveryRedrive(checkpoint: number): boolean {
+    const { underWay, lastMs, begun } = this.#redrives;
+    if (lastMs === 0 && underWay === 0) return true;
+    const since = this.#world.now - lastMs - 5 * this.#timeoutMs;
+    return underWay === 0 && since > 0 && (checkpoint > begun || since > checkpointMsMax);
   }
 
   get #sources(): readonly SourceSpec[] {

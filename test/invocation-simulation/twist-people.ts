@@ -23,17 +23,28 @@ export interface TwistOptions {
   readonly isOver: () => boolean;
 }
 
-/** Now and then redrives a letter, of a record when its function has been mended. */
+/** What was redriven is in a checkpoint that began behind it. */
+export interface Redrives {
+  underWay: number;
+  /** World time of the last answer, or of its loss. */
+  lastMs: number;
+  /** Checkpoints that had begun by then. */
+  begun: number;
+}
+
+/** Now and then redrives a letter, of a record when its function has been mended, for as long as there are faults. */
 export async function redriveLetters(
   o: TwistOptions & {
+    readonly redrives: Redrives;
     readonly letters: () => Promise<readonly ListedLetter[]>;
     readonly invoke: (invocation: Invocation) => Promise<Answer | undefined>;
     readonly mend: (row: Row) => void;
   },
 ): Promise<void> {
-  const { world, counts, random } = o;
-  while (!o.isOver()) {
+  const { world, chaos, counts, random, redrives } = o;
+  while (!o.isOver() && !chaos.isQuiet) {
     await pause(world, random.between(20, 300));
+    if (chaos.isQuiet) return;
     // Of a job that is being stopped or restored nobody can tell what is parked.
     if (o.item()?.status !== 'running' || o.item()?.restoring !== undefined) continue;
     const letters = await o.letters();
@@ -41,8 +52,11 @@ export async function redriveLetters(
     const { subtask, id, letter } = random.pick(letters);
     if (letter.timer === undefined) o.mend(letter.batch.values[0] as Row);
     // Whoever does not wait for an answer may ask twice.
+    redrives.underWay++;
     const asked = o.invoke({ kind: 'redrive', subtask, letter: id }).then((answer) => {
       if (answer?.kind === 'done') counts.count(letter.timer === undefined ? 'record redriven' : 'timer redriven');
+      redrives.underWay--;
+      Object.assign(redrives, { lastMs: world.now, begun: o.item()?.begun ?? 0 });
     });
     if (random.chance(0.7)) await asked;
   }

@@ -1,7 +1,7 @@
 // What befalls some worlds besides: things that people and jobs do which change what must come out, so that not every job can have them.
 //   W1  A world has one twist at most, drawn from a stream of its own: worlds without one are what they would be if there were none.
 //   W2  A twist is only drawn for a job of which the oracle still knows the output:
-//       a redriven record comes behind others, so nothing in the job may depend on their order or on event time;
+//       a redriven record, or what a redriven timer puts out, comes behind others, so nothing in the job may depend on their order or on event time;
 //       a split that is idle holds no watermark back, so what depends on event time may stem from one split only;
 //       a job that is cancelled shows a part of its rows, so none of them may take the place of another.
 
@@ -49,15 +49,15 @@ const hasSink = ({ nodes }: JobSpec, sink: string): boolean => nodes.some(({ op 
 const ofOrder: ReadonlySet<Op['kind']> = new Set(['running', 'rolling', 'rules']);
 const ofTime: ReadonlySet<Op['kind']> = new Set(['buckets', 'window']);
 
+const hasNoOrder = (spec: JobSpec): boolean =>
+  !hasSink(spec, 'latest') && kindsOf(spec).every((kind) => !ofOrder.has(kind) && !ofTime.has(kind));
+
 const suits: Readonly<Record<TwistName, (spec: JobSpec) => boolean>> = {
   'records are redriven': (spec) =>
-    spec.checkpoints.mode === 'EXACTLY_ONCE' &&
-    !hasSink(spec, 'latest') &&
-    kindsOf(spec).every((kind) => !ofOrder.has(kind) && !ofTime.has(kind)) &&
-    spec.nodes.some(({ op }) => op.kind === 'map' && op.mayThrow),
+    spec.checkpoints.mode === 'EXACTLY_ONCE' && hasNoOrder(spec) && spec.nodes.some(({ op }) => op.kind === 'map' && op.mayThrow),
   'sources fall idle': ({ nodes }) =>
     nodes.some(hasWatermarks) && nodes.every((node, at) => !ofTime.has(node.op.kind) || splitsAbove(nodes, at) === 1),
-  'timers throw': (spec) => kindsOf(spec).includes('hold'),
+  'timers throw': (spec) => hasNoOrder(spec) && kindsOf(spec).includes('hold'),
   'a restore is cancelled': (spec) => !hasSink(spec, 'latest') && spec.checkpoints.mode === 'EXACTLY_ONCE',
 };
 
