@@ -117,7 +117,8 @@ class Scenario {
     this.#timeoutMs = random.pick([200, 600, 2_000]);
     this.#dayAtStep = random.chance(0.12) ? random.between(100, 700) : Number.POSITIVE_INFINITY;
     this.#flushBelowSlots = random.pick(this.#ambush === undefined ? [0, 1, 3, 64] : [3, 64]);
-    this.#faultySteps = random.pick(this.#ambush === undefined ? [700, 1_200, 1_800, 4_000] : [1_800, 4_000]);
+    const [most, long] = [[700, 1_200, 1_800, 4_000], this.#twist === undefined ? [1_800, 4_000] : [1_200, 1_800]];
+    this.#faultySteps = random.pick(this.#ambush === undefined ? most : long);
     this.#chaos = new Chaos({ random, rates: this.#rates, counts: this.#counts, timeoutMs: this.#timeoutMs });
     this.#world = new World({
       seed,
@@ -412,13 +413,24 @@ class Scenario {
     const letters = this.#isCancelled ? [] : await this.#letters(reader);
     for (const what of this.#trouble.judged(letters)) this.#auditors.fail(what);
     const heads = new Map(this.#auditors.item!.owners.map((o) => [o.subtask, this.#plan(reader).stages[o.stage]!.operators[0]!.uid]));
-    const parked = parkedRows(letters, (subtask) => heads.get(subtask)!);
+    const uidOf = (subtask: string): string => heads.get(subtask)!;
+    const parked = parkedRows(letters, uidOf);
+    const neverRun = parkedRows(
+      letters.filter(({ letter }) => !this.#trouble.isMended(letter.batch.values[0] as Row)),
+      uidOf,
+    );
     const held = heldRows({
       item: this.#auditors.item!,
       head: (generation, subtask) => this.#auditors.head(generation, subtask),
       object: (name) => this.#service.objects.peek(name),
     });
-    for (const what of judged(spec, this.#targets, { ...ended, parked, held, isCutOff: this.#isCancelled || hasParkedEnd(letters) }))
+    for (const what of judged(spec, this.#targets, {
+      ...ended,
+      parked,
+      neverRun,
+      held,
+      isCutOff: this.#isCancelled || hasParkedEnd(letters),
+    }))
       this.#auditors.fail(what);
     for (const v of this.#targets.violations) this.#auditors.fail(v);
     for (const name of this.#targets.undecided()) this.#auditors.fail(`transaction ${name} is prepared and never decided`);

@@ -39,6 +39,10 @@ export class Trouble {
     this.#mended.add(row.id);
   }
 
+  isMended(row: Row): boolean {
+    return this.#mended.has(row.id);
+  }
+
   hasThrown(row: Row): void {
     this.#counts.count('user code throws');
     add(this.#throws, row.id);
