@@ -137,7 +137,9 @@ test.each(['embedded', 'invocations'])('with --runtime %s sinks write to tables,
   const rows = [...all(2).keys()].flatMap((user) => [1, 2].map((n) => JSON.stringify({ user, n })));
   expect((await objectsIn(bucket)).toSorted()).toEqual(rows.toSorted());
   expect(await messagesIn(queue, 2)).toEqual([1, 2].map((n) => JSON.stringify({ user: 'u0', n })));
-  expect(await recordsIn(bucket)).toEqual([1, 2].map((n) => JSON.stringify({ user: 'u1', n })));
+  // A stream drops nothing: what one worker has appended is appended again by the next one that cannot know it.
+  const records = await recordsIn(bucket);
+  expect(runtime === 'embedded' ? records : [...new Set(records)]).toEqual([1, 2].map((n) => JSON.stringify({ user: 'u1', n })));
 });
 
 test('an embedded run that is killed goes on from its checkpoint, and what it had promised is committed once', async () => {
