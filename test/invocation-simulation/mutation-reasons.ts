@@ -90,15 +90,35 @@ export const reasons: Reasons = {
     why: 'A split comes again from where it stands, so a marker outlives its record only where a mapping that cannot tell repeats gives it to a warm environment. What follows is a smaller batch, which is right as well; a record parked too soon asks for all its deaths first.',
   },
   'X old': {
-    caughtBy: { of: 'lanes', rule: 'X old' },
+    caughtBy: {
+      file: 'test/unit/invocation/poison/marker.test.ts',
+      title: 'M2: nor does a marker of an older generation count',
+    },
     why: 'A restore is followed by a replay, which writes no marker and moves the position; the record that was marked comes first again only where there is nothing to replay.',
   },
   'X thrown': {
-    caughtBy: { of: 'lanes', rule: 'X thrown' },
+    caughtBy: {
+      file: 'test/unit/invocation/poison/marker.test.ts',
+      title: 'M2: nor one from before a try that was committed',
+    },
     why: 'It takes a record that kills a few times, throws in a run without a marker, and then meets the marker of its last death: of one group after another, as a split has them, too few to park it too soon.',
   },
   'X lane': {
     caughtBy: { of: 'lanes', rule: 'X lane' },
     why: 'The messages of a subtask are one group; splits that share a subtask write over each other’s marker only while records of two of them kill by turns.',
+  },
+  'X contention': {
+    caughtBy: {
+      file: 'test/unit/invocation/poison/marker.test.ts',
+      title: 'is written only when what it names has changed',
+    },
+    why: 'Runs alone count when their invocation must be over (M6); what a repeat adds by mistake parks a record too soon only after that wait, and others have passed by then.',
+  },
+  'X survived': {
+    caughtBy: {
+      file: 'test/unit/invocation/poison/marker.test.ts',
+      title: 'M4: a process that lives puts back what it found, and after its commit leaves nothing',
+    },
+    why: 'Runs alone count when their invocation must be over (M6); what a repeat adds by mistake parks a record too soon only after that wait, and others have passed by then.',
   },
 };

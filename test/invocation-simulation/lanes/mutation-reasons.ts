@@ -10,4 +10,25 @@ export const reasons: Reasons = {
     },
     why: 'Who stored a segment and lost its append has to catch up, in the same environment, with a rival that stored more, and to commit before it stores again.',
   },
+  'X thrown': {
+    caughtBy: {
+      file: 'test/unit/invocation/poison/marker.test.ts',
+      title: 'M2: nor one from before a try that was committed',
+    },
+    why: 'Runs alone count when their invocation must be over (M6), so that a record is parked too soon only after it has waited for that, and others have passed by then.',
+  },
+  'X old': {
+    caughtBy: {
+      file: 'test/unit/invocation/poison/marker.test.ts',
+      title: 'M2: nor does a marker of an older generation count',
+    },
+    why: 'Runs alone count when their invocation must be over (M6), so that a record is parked too soon only after it has waited for that, and others have passed by then.',
+  },
+  'X survived': {
+    caughtBy: {
+      file: 'test/unit/invocation/poison/marker.test.ts',
+      title: 'M4: a process that lives puts back what it found, and after its commit leaves nothing',
+    },
+    why: 'Runs alone count when their invocation must be over (M6), so that a record is parked too soon only after it has waited for that, and others have passed by then.',
+  },
 };
