@@ -1,9 +1,11 @@
 // A stack with one job in it, synthesised without its code: what is bundled is the subject of other tests.
-import { App, Duration, Stack } from 'aws-cdk-lib';
+
+import { App, Duration, Stack, Validations } from 'aws-cdk-lib';
 import { Match, Template } from 'aws-cdk-lib/assertions';
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Stream, StreamEncryption, StreamMode } from 'aws-cdk-lib/aws-kinesis';
 import { Queue, type QueueProps } from 'aws-cdk-lib/aws-sqs';
+import { AwsSolutionsChecks } from 'cdk-nag';
 import { SluiceJob, type SluiceJobProps } from 'sluice/cdk';
 
 export interface Deployed {
@@ -73,4 +75,15 @@ export function allowed(template: Template, roleStart: string): readonly (readon
       [action].flat().flatMap((a) => [resource].flat().map((r) => [String(a), typeof r === 'string' ? r : JSON.stringify(r)] as const)),
     ),
   );
+}
+
+/** What cdk-nag finds that no reason answers. */
+export function nagFindings({ app }: Deployed): readonly string[] {
+  Validations.of(app).addPlugins(new AwsSolutionsChecks(app));
+  try {
+    app.synth({ force: true });
+    return [];
+  } catch (error) {
+    return [String(error)];
+  }
 }
