@@ -159,7 +159,7 @@ export const exchangeMutations: readonly Mutation[] = [
         find: '    generation,\n    restoring: undefined,',
         replace: '    generation,\n    begun: checkpoint,\n    restoring: undefined,',
       },
-      { file: 'invocation/coordinator/restore.ts', find: 'epoch: item.begun + 1', replace: 'epoch: checkpoint + 1' },
+      { file: 'invocation/coordinator/restore.ts', find: 'epoch: begun + 1', replace: 'epoch: checkpoint + 1' },
     ],
   },
   {

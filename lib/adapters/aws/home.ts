@@ -4,15 +4,17 @@
 //   H1  The table is noted in itself when the job begins. A copy of it has another name, and a job goes on from a copy only by a restore.
 //   H2  No checkpoint completes whose number the table has not counted. A bucket that knows a higher one has seen more than the table, whatever
 //       its name.
-//   H3  A restore makes the table that it found the home, and counts on above everything that the bucket knows. Where that is another state than the one
-//       that wrote last, sinks look at their targets anew: what they name by the run would have the names of what that one has written.
+//   H3  A restore makes the table that it found the home. Where that is another state than the one that wrote last, it passes by all that the other one
+//       has numbered (T6 of restore.ts): the bucket knows its checkpoints, and a time in seconds is above any count of generations. Sinks look
+//       at their targets anew: what they name by the run would have the names of what that one has written.
 //   H4  Streams are noted too. Shards of any two have the same names, so that a job would take records of another stream for ones that it had. So is what
 //       the exchange is made of: in another one nothing would be of what is on its way.
 
 import { SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import { metadataPrefix } from '../../invocation/coordinator/checkpoint-objects.ts';
-import { changeJob, readExistingJob } from '../../invocation/coordinator/read-job.ts';
+import { readExistingJob } from '../../invocation/coordinator/read-job.ts';
+import type { PassedBy } from '../../invocation/coordinator/restore.ts';
 import type { InvocationPorts, JobItems, ObjectStore } from '../../invocation/ports.ts';
 import { forgetStarts } from '../../invocation/sinks/start-sinks.ts';
 import { type ExchangeKind, type ExchangePlaces, exchangeKindOf } from './exchange-place.ts';
@@ -66,14 +68,22 @@ export function checkBegun(stored: number, begun: number, job: string): void {
 /** Attempts that never completed have numbers too, and left nothing in the bucket. */
 const unseenNumbers = 1_000;
 
-/** H3, before a restore is marked. @param table  in which the job goes on */
-export async function countOn(ports: Pick<InvocationPorts, 'items' | 'objects'>, table: string): Promise<void> {
+/**
+ * H3, before a restore is marked.
+ * @param table  in which the job goes on
+ * @returns what the mark has to pass by; `undefined`: the table is at home
+ */
+export async function passedByOriginal(
+  ports: Pick<InvocationPorts, 'items' | 'objects'>,
+  { table, nowMs }: { readonly table: string; readonly nowMs: number },
+): Promise<PassedBy | undefined> {
   const stored = await newestStored(ports.objects);
   const noted = await readHome(ports.items);
-  const { item: before } = await readExistingJob(ports);
-  const isReplaced = (noted !== undefined && noted.table !== table) || stored > before.begun;
-  if (isReplaced) await forgetStarts(ports.objects); // first: what follows is how a restore that was cut off knows
-  await changeJob(ports, (item) => (stored <= item.begun ? item : { ...item, begun: stored + unseenNumbers }));
+  const { item } = await readExistingJob(ports);
+  const isOlder = stored > item.begun;
+  if (!isOlder && (noted === undefined || noted.table === table)) return undefined;
+  await forgetStarts(ports.objects); // first: what follows is how a restore that was cut off knows
+  return { begun: isOlder ? stored + unseenNumbers : 0, generation: Math.floor(nowMs / 1_000) };
 }
 
 function replaced(what: string, job: string): SluiceError {

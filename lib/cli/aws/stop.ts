@@ -1,6 +1,6 @@
 // `sluice cancel|pause|resume|restore NAME --stack STACK`: the request is one conditional write; pulses carry it out, and the command calls
 // them until the job is there instead of waiting for the schedule.
-import { countOn, homeOf, noteHome } from '../../adapters/aws/home.ts';
+import { homeOf, noteHome, passedByOriginal } from '../../adapters/aws/home.ts';
 import { systemClock as clock } from '../../adapters/embedded/system-clock.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { requestCancel, requestPause, requestResume } from '../../invocation/coordinator/job-life.ts';
@@ -44,12 +44,13 @@ export const restoreDeployed: Command = (call) =>
   withDeployment(call, async (o) => {
     const wanted = checkpointOf(call.arguments.positionals[1]);
     const before = await o.item();
-    // Before anything is counted on: a table that is older than its bucket would be taken for one that is at home.
+    // First: a checkpoint that is not there is no reason to have sinks look at their targets anew.
     if (!before.completed.some(({ checkpoint }) => wanted === 'latest' || checkpoint === wanted)) throw notKept(o, wanted);
-    await countOn(o.opened.ports, o.deployed.table);
-    const mark = await startRestore(o.opened.ports, wanted);
+    const { ports } = o.opened;
+    const passedBy = await passedByOriginal(ports, { table: o.deployed.table, nowMs: clock.now() });
+    const mark = await startRestore(ports, wanted, passedBy);
     if (mark.kind === 'no-checkpoint') throw notKept(o, wanted);
-    await noteHome(o.opened.ports.items, homeOf(o.deployed), 'any');
+    await noteHome(ports.items, homeOf(o.deployed), 'any');
     const checkpoint = mark.item.restoring?.checkpoint;
     const after = await pulsesUntil(o, ({ restoring }) => restoring === undefined);
     call.output.text(`${after.job} is restored to checkpoint ${checkpoint}, generation ${after.generation}; it is ${after.status}`);

@@ -11,6 +11,8 @@
 //   T4  Owners are those of the checkpoint. How far each split had been read is kept over all generations, also for subtasks that the checkpoint
 //       does not know: up to there only a replay may read.
 //   T5  Numbers go on: the new rings begin in an epoch above every checkpoint that was ever begun.
+//   T6  A store that is a copy knows neither checkpoints nor generations of its original since. The mark of its restore passes them by in the same
+//       write, because a message or an object of the original with a number of ours would be taken for our own.
 
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
@@ -37,40 +39,63 @@ export type RestoreMark =
   /** The job has no completed checkpoint, or not the one that was named. */
   | { readonly kind: 'no-checkpoint'; readonly item: JobItem };
 
+/** What the original of a store may have numbered since the store was copied: all numbers of the copy are above it. */
+export interface PassedBy {
+  readonly begun: number;
+  readonly generation: number;
+}
+
+const passesNothing: PassedBy = { begun: 0, generation: -1 };
+
 /**
  * Marks the job for a restore, which pulses carry out.
  * @param wanted  a retained checkpoint by number, or the newest one at the time of the mark
+ * @param passedBy  where the store is a copy
  */
-export async function startRestore(ports: InvocationPorts, wanted: number | 'latest'): Promise<RestoreMark> {
+export async function startRestore(
+  ports: InvocationPorts,
+  wanted: number | 'latest',
+  passedBy: PassedBy = passesNothing,
+): Promise<RestoreMark> {
   for (;;) {
     const { item: seen } = await readExistingJob(ports);
-    if (seen.restoring !== undefined && (wanted === 'latest' || wanted === seen.restoring.checkpoint))
-      return { kind: 'marked', item: seen };
+    const isAsked = seen.restoring !== undefined && (wanted === 'latest' || wanted === seen.restoring.checkpoint);
+    if (isAsked && hasPassed(seen, passedBy)) return { kind: 'marked', item: seen };
     const checkpoint = wanted === 'latest' ? newestCompletedOf(seen) : wanted;
     if (!seen.completed.some((c) => c.checkpoint === checkpoint)) return { kind: 'no-checkpoint', item: seen };
-    const item = await changeJob(ports, (now) => withRestoreMark(now, { checkpoint, isOlderMeant: wanted !== 'latest' }));
+    const item = await changeJob(ports, (now) => withRestoreMark(now, { checkpoint, isOlderMeant: wanted !== 'latest', passedBy }));
     if (item.restoring !== undefined && (wanted === 'latest' || wanted === item.restoring.checkpoint)) return { kind: 'marked', item };
   }
 }
 
 /** Pure: the item with the mark, or the same one when the checkpoint is not what is to be restored any more. */
-export function withRestoreMark(item: JobItem, wanted: { readonly checkpoint: number; readonly isOlderMeant: boolean }): JobItem {
-  const { checkpoint, isOlderMeant } = wanted;
+export function withRestoreMark(
+  item: JobItem,
+  wanted: { readonly checkpoint: number; readonly isOlderMeant: boolean; readonly passedBy?: PassedBy },
+): JobItem {
+  const { checkpoint, isOlderMeant, passedBy = passesNothing } = wanted;
   const completed = item.completed.find((c) => c.checkpoint === checkpoint);
   if (completed === undefined) return item;
-  if (item.restoring !== undefined && (!isOlderMeant || item.restoring.checkpoint === checkpoint)) return item;
+  const isMarked = item.restoring !== undefined && hasPassed(item, passedBy);
+  if (isMarked && (!isOlderMeant || item.restoring?.checkpoint === checkpoint)) return item;
   if (!isOlderMeant && checkpoint !== newestCompletedOf(item)) return item;
-  const generation = freshGeneration(item);
+  const generation = Math.max(freshGeneration(item), passedBy.generation + 1);
+  const begun = Math.max(item.begun, passedBy.begun);
   const { owners } = completed;
   return {
     ...item,
     status: 'running',
     failure: undefined,
+    begun,
     open: [],
     moving: undefined,
-    restoring: { checkpoint, generation, epoch: item.begun + 1, owners },
+    restoring: { checkpoint, generation, epoch: begun + 1, owners },
     rings: listedRings(item, generation, owners),
   };
+}
+
+function hasPassed({ restoring, generation, begun }: JobItem, passedBy: PassedBy): boolean {
+  return (restoring?.generation ?? generation) > passedBy.generation && begun >= passedBy.begun;
 }
 
 /** Carries a restore out, or on from where another coordinator left it. */

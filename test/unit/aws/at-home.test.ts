@@ -1,10 +1,10 @@
 // A table that was restored to an earlier second, or that took the place of another: the job does not go on by itself, and nothing is lost until somebody
 // says where it goes on from.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { checkBegun, checkHome, countOn, newestStored, noteHome, readHome } from '../../../lib/adapters/aws/home.ts';
+import { checkBegun, checkHome, newestStored, noteHome, passedByOriginal, readHome } from '../../../lib/adapters/aws/home.ts';
 import { StageAtHome } from '../../../lib/aws/at-home.ts';
 import { requestCancel } from '../../../lib/invocation/coordinator/job-life.ts';
-import { readExistingJob, readJob } from '../../../lib/invocation/coordinator/read-job.ts';
+import { changeJob, readExistingJob, readJob } from '../../../lib/invocation/coordinator/read-job.ts';
 import { FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
 import { plan, pulsesOf } from './pulses.ts';
 
@@ -56,7 +56,7 @@ describe('a table that was restored under another name', () => {
 });
 
 describe('a table that is older than its bucket', () => {
-  it('is refused whatever its name, and a restore counts on above all that the bucket knows', async () => {
+  it('is refused whatever its name, and a restore passes by all that the bucket knows', async () => {
     const service = new FakeService();
     const ports = fakePorts(service);
     await pulsesOf(service).pulse();
@@ -68,9 +68,11 @@ describe('a table that is older than its bucket', () => {
     const stage = new StageAtHome();
     await expect(stage.check(deployed)).rejects.toThrow(/^STORE_REPLACED: the bucket of job clicks holds checkpoint 7/);
     await ports.objects.putIfAbsent('sink/out', new Uint8Array([1]));
-    await countOn(ports, 'clicks-table');
+    const passedBy = await passedByOriginal(ports, { table: 'clicks-table', nowMs: 90_500 });
+    expect(passedBy).toEqual({ begun: 1_007, generation: 90 });
     expect(await ports.objects.get('sink/out')).toBeUndefined();
-    expect((await readExistingJob(ports)).item.begun).toBeGreaterThan(7);
+    await changeJob(ports, (item) => ({ ...item, begun: 1_007 })); // by the mark
+    expect(await passedByOriginal(ports, { table: 'clicks-table', nowMs: 90_500 })).toBeUndefined();
     expect((await pulsesOf(service).pulse()).status).toBe('running');
     await stage.check(deployed);
   });
@@ -119,7 +121,8 @@ describe('a table that is at home', () => {
     await pulsesOf(service).pulse();
     const ports = fakePorts(service);
     await ports.objects.putIfAbsent('sink/out', new Uint8Array([1]));
-    await countOn(ports, table);
+    const passedBy = await passedByOriginal(ports, { table, nowMs: 90_500 });
+    expect(passedBy).toEqual(isKept ? undefined : { begun: 0, generation: 90 });
     expect((await ports.objects.get('sink/out')) !== undefined).toBe(isKept);
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { startRestore, withRestoreMark } from '../../../../lib/invocation/coordinator/restore.ts';
 import { emptyBody, type StateDelta } from '../../../../lib/invocation/entry.ts';
 import { unpackEntry } from '../../../../lib/invocation/entry-codec.ts';
+import { decideMessage } from '../../../../lib/invocation/intake.ts';
 import { isReplayDue } from '../../../../lib/invocation/source-intake.ts';
 import { ScriptedJob, transaction } from './support/scripted-job.ts';
 
@@ -226,6 +227,44 @@ describe('a restore', () => {
     const job = await beyondCheckpoint();
     await startRestore(job.ports, 'latest');
     expect((await job.item()).rings).toEqual(['0/0-0', '0/0-1', '0/1-0', '1/0-0', '1/0-1', '1/1-0']);
+  });
+});
+
+describe('a restore of a store that is a copy', () => {
+  const passedBy = { begun: 40, generation: 90 };
+
+  test('passes by what the original may have numbered, in the write that marks it', async () => {
+    const job = await beyondCheckpoint();
+    const { item } = await startRestore(job.ports, 'latest', passedBy);
+    expect(item).toMatchObject({
+      begun: 40,
+      restoring: { checkpoint: 1, generation: 91, epoch: 41 },
+      rings: expect.arrayContaining(['91/0-0']),
+    });
+    await job.pulse();
+    expect(await job.item()).toMatchObject({ generation: 91, restoring: undefined, restores: [{ generation: 91, checkpoint: 1 }] });
+    expect(await job.head('0-0', 91)).toMatchObject({ generation: 91, epoch: 41 });
+    expect((await startRestore(job.ports, 1)).item.restoring).toMatchObject({ generation: 92 });
+  });
+
+  test('takes the place of one that was marked before anybody knew, and is marked once', async () => {
+    const job = await beyondCheckpoint();
+    for (const wanted of ['latest', 1] as const) {
+      await startRestore(job.ports, wanted);
+      const { item } = await startRestore(job.ports, wanted, passedBy);
+      expect(item.restoring).toMatchObject({ checkpoint: 1, generation: 91, epoch: 41 });
+      expect((await startRestore(job.ports, wanted, passedBy)).item).toEqual(item);
+    }
+  });
+
+  test('takes a message of the original, of the generation that follows in both, for an old one', async () => {
+    const job = await beyondCheckpoint();
+    await startRestore(job.ports, 'latest', passedBy);
+    await job.pulse();
+    const { generation } = await job.item();
+    const message = { generation: 1, sequence: 1 };
+    expect(decideMessage({ generation, sequence: 0, message })).toBe('older-generation');
+    expect(decideMessage({ generation: 1, sequence: 0, message })).toBe('take');
   });
 });
 
