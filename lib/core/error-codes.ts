@@ -126,7 +126,7 @@ export const errorCodes = {
   // The services under the invocation runtime
   STORE_FORBIDDEN: 'a store does not allow a request',
   STORE_FULL: 'the disk under a store is full',
-  STORE_REPLACED: 'the table of a job was restored to an earlier time, or is not the one that its state was written in',
+  STORE_REPLACED: 'the table or file of a job was restored to an earlier time, or is a copy of the one that its state was written in',
   STORE_MISSING: 'a table, bucket or queue of a job does not exist',
   STORE_NOT_USABLE: 'a store cannot be opened, read or written, or is not one of ours',
   STORE_REQUEST_INVALID: 'a request is over a limit of its store, or names one thing twice',

@@ -114,7 +114,7 @@ class InvocationsRun {
 
   async run(): Promise<RunResult> {
     const { request, plan, ports, database } = this.#parts;
-    const start = await startJob({ request, plan, ports, notice: this.#notice, countSkipped: this.#countSkipped });
+    const start = await startJob({ request, plan, ports, database, notice: this.#notice, countSkipped: this.#countSkipped });
     const { item } = start;
     this.#tally.lastCheckpoint = item.completed.at(-1)?.checkpoint;
     if (start.kind === 'finished-before') {

@@ -13,10 +13,11 @@ import { startRestore } from '../../invocation/coordinator/restore.ts';
 import type { JobItem } from '../../invocation/job-item.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { sinksOf } from '../../invocation/sinks/planned-sinks.ts';
-import { startSinks } from '../../invocation/sinks/start-sinks.ts';
+import { forgetStarts, startSinks } from '../../invocation/sinks/start-sinks.ts';
 import { nodeByteStreams } from '../embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../embedded/node-file-system.ts';
 import { systemClock } from '../embedded/system-clock.ts';
+import { copyRefused, noteHome, originalOf } from './file-home.ts';
 import { sourcesOf } from './logged-plan.ts';
 import type { InvocationsRequest } from './run-request.ts';
 import { type RecordedStart, recordedStart, recordStart } from './tools.ts';
@@ -31,14 +32,17 @@ export interface StartOptions {
   /** The job's own. */
   readonly plan: Plan;
   readonly ports: InvocationPorts;
+  /** Path of the job's file. */
+  readonly database: string;
   readonly notice: (message: string) => void;
   readonly countSkipped: () => void;
 }
 
 /** @throws SluiceError `PLAN_CHANGED`, `CHECKPOINT_NOT_FOUND`, `JOB_NOT_IN_STATE`, `INPUT_NOT_FOUND`, `OUTPUT_NOT_WRITABLE` … */
 export async function startJob(o: StartOptions): Promise<Start> {
-  const { plan, ports, request, notice } = o;
+  const { plan, ports, request, notice, database } = o;
   const existing = await readJob(ports);
+  const original = existing === undefined ? undefined : await originalOf(ports, database);
   const start: RecordedStart = {
     file: resolve(request.workingDirectory, request.file),
     params: [...request.params],
@@ -47,17 +51,24 @@ export async function startJob(o: StartOptions): Promise<Start> {
   };
   if (existing === undefined) {
     await recordStart(ports, start);
+    await noteHome(ports, database);
     return { kind: 'run', item: await beginJob(o), restored: undefined };
+  }
+  const hasCheckpoint = existing.item.completed.length > 0;
+  const { from } = request;
+  if (original !== undefined && (from === undefined || !hasCheckpoint)) {
+    throw copyRefused({ job: plan.job, database, original, hasCheckpoint });
   }
   const item = await createJob(ports, { plan, splits: new Map(), nowMs: systemClock.now() });
   const before = await recordedStart(ports);
   await recordStart(ports, start); // only now: a plan that is refused leaves the job as it was started
-  const { from } = request;
   if (item.status === 'finished' && (from === undefined || from === 'latest')) return { kind: 'finished-before', item };
   const changed = before === undefined ? undefined : changedParams(plan.job, before.params, start.params);
   if (changed !== undefined) notice(changed);
+  if (original !== undefined) await forgetStarts(ports.objects);
   await startSinks({ ...sinkSurroundings(o), generation: item.generation });
-  if (from !== undefined && (from !== 'latest' || item.completed.length > 0)) return restoreJob(o, from);
+  if (from !== undefined && (from !== 'latest' || hasCheckpoint)) return restoreJob(o, from, original !== undefined);
+  await noteHome(ports, database);
   if (from === 'latest') notice(`${plan.job} has no completed checkpoint yet; it goes on from its changelogs`);
   return { kind: 'run', item: await goOn(o, item), restored: undefined };
 }
@@ -82,12 +93,14 @@ export function changedParams(job: string, before: RecordedStart['params'], now:
   return `${job} goes on with other parameters: ${changes.join('; ')}. What its sources read was settled when it began and stays; all else follows them from here`;
 }
 
-async function restoreJob(o: StartOptions, from: string): Promise<Start> {
+async function restoreJob(o: StartOptions, from: string, isCopy: boolean): Promise<Start> {
   const { item: before } = (await readJob(o.ports))!;
   const wanted = from === 'latest' ? from : Number(from);
   if (wanted !== 'latest' && !before.completed.some(({ checkpoint }) => checkpoint === wanted)) throw noSuchCheckpoint(o, from);
-  const mark = await startRestore(o.ports, wanted);
+  const passedBy = isCopy ? { begun: 0, generation: Math.floor(systemClock.now() / 1_000) } : undefined;
+  const mark = await startRestore(o.ports, wanted, passedBy);
   if (mark.kind === 'no-checkpoint') throw noSuchCheckpoint(o, from);
+  await noteHome(o.ports, o.database);
   return { kind: 'run', item: mark.item, restored: mark.item.restoring?.checkpoint };
 }
 
@@ -111,13 +124,13 @@ export function sourceContextOf({ plan, countSkipped }: Pick<StartOptions, 'plan
   return (uid) => ({ job: plan.job, uid, files: nodeFileSystem, clock: systemClock, streams: nodeByteStreams, countSkipped });
 }
 
-function sinkSurroundings({ plan, ports, request, notice }: Omit<StartOptions, 'countSkipped'>) {
+function sinkSurroundings({ plan, ports, request, notice }: Omit<StartOptions, 'countSkipped' | 'database'>) {
   const { print, targets } = request;
   return { plan, objects: ports.objects, files: nodeFileSystem, clock: systemClock, targets, print, report: notice };
 }
 
 /** Sinks tidy up what only a running job needs. */
-export async function tidySinks(o: Omit<StartOptions, 'countSkipped'>, generation: number): Promise<void> {
+export async function tidySinks(o: Omit<StartOptions, 'countSkipped' | 'database'>, generation: number): Promise<void> {
   const surroundings = sinkSurroundings(o);
   for (const { operator, create } of sinksOf(o.plan)) {
     await create().finish?.({ ...surroundings, job: o.plan.job, uid: operator.uid, generation });
