@@ -22,7 +22,7 @@ export function synthesise({ stack: name, directory, job }: AppRequest): void {
 
 function addJob(stack: Stack, { table, bucket, ...job }: AppJob): void {
   const made = new SluiceJob(stack, 'Job', {
-    ...{ entry: job.entry, params: job.params, settings: job.settings, bind: boundIn(stack, job) },
+    ...{ entry: job.entry, params: job.params, settings: job.settings, exchange: job.exchange, bind: boundIn(stack, job) },
     ...(table === undefined ? {} : { table: Table.fromTableName(stack, 'GivenTable', table) }),
     ...(bucket === undefined ? {} : { bucket: Bucket.fromBucketName(stack, 'GivenBucket', bucket) }),
   });
@@ -30,7 +30,10 @@ function addJob(stack: Stack, { table, bucket, ...job }: AppJob): void {
   Tags.of(stack).add('sluice:app', made.jobName);
 }
 
-function boundIn(stack: Stack, { entry, params, settings, bind }: Omit<AppJob, 'table' | 'bucket'>): Readonly<Record<string, BindTarget>> {
+function boundIn(
+  stack: Stack,
+  { entry, params, settings, bind }: Pick<AppJob, 'entry' | 'params' | 'settings' | 'bind'>,
+): Readonly<Record<string, BindTarget>> {
   const wanted = wantedBindings(loadPlan({ entry, params, settings }));
   try {
     checkNames(wanted, Object.keys(bind));

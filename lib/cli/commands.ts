@@ -103,6 +103,11 @@ const deploy: CommandShape = {
       help: 'what stands behind a name of the job: a stream, queue, table or bucket that is there; may be repeated',
     },
     set,
+    {
+      name: 'exchange',
+      value: 'sqs|kinesis',
+      help: 'what carries records from stage to stage: FIFO queues by default, or streams; a job that was started keeps it',
+    },
     { name: 'table', value: 'NAME', help: 'a table with the state of the job, which stayed or was restored, in place of a new one' },
     { name: 'bucket', value: 'NAME', help: 'the bucket that belongs to it' },
     yes,

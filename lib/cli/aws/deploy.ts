@@ -1,17 +1,19 @@
 // `sluice deploy FILE`: a stack with this one job in it, made by the CDK's own command line.
 //   P1  What can be known to be wrong is told before CloudFormation is asked to change anything: the job, its parameters, its bindings, another plan
-//       than the job that runs has, a stack that holds something else.
+//       than the job that runs has, another exchange, a stack that holds something else.
 //   P2  A stack that was not made here is never touched: an app of one job would remove all else from it.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { openAwsPorts } from '../../adapters/aws/aws-ports.ts';
+import { type ExchangeKind, exchangeKindOf } from '../../adapters/aws/exchange-place.ts';
 import { systemClock as clock, systemRandom as random } from '../../adapters/embedded/system-clock.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { compile } from '../../graph/compile.ts';
 import { readJob } from '../../invocation/coordinator/read-job.ts';
 import { patient } from '../../invocation/patience.ts';
 import { checkPlan } from '../../invocation/plan-check.ts';
+import { usageError } from '../arguments.ts';
 import type { Call, Command } from '../commands.ts';
 import { type JobCall, prepareJob, readBind } from '../job-call.ts';
 import { checkpointingIsOffInvocations } from '../notices.ts';
@@ -24,13 +26,14 @@ import { stackOf } from './stack-name.ts';
 
 export const deploy: Command = async (call) => {
   const place = placeOf(call);
+  const exchange = exchangeOf(call);
   const cdk = findCdk(process.cwd(), place, call.output);
   const { bind, prepared } = await jobOf(call);
   const stack = stackOf(call, prepared.job.name);
-  await refuse(stack, prepared, place);
+  await refuse(stack, prepared, exchange, place);
   const directory = await mkdtemp(join(tmpdir(), 'sluice-deploy-'));
   try {
-    await makeAssembly({ stack, directory, job: appJobOf(call, bind, prepared) });
+    await makeAssembly({ stack, directory, job: { ...appJobOf(call, bind, prepared), exchange } });
     await runCdk(call, cdk, stack, directory, place);
   } finally {
     await rm(directory, { recursive: true, force: true });
@@ -38,6 +41,13 @@ export const deploy: Command = async (call) => {
   call.output.text(`stack ${stack} is deployed`);
   return await begin(call, prepared.job.name, stack);
 };
+
+/** @throws SluiceError `COMMAND_LINE_INVALID` */
+function exchangeOf({ arguments: given }: Call): ExchangeKind {
+  const text = given.flags.get('exchange')?.[0] ?? 'sqs';
+  if (text === 'sqs' || text === 'kinesis') return text;
+  throw usageError(`--exchange is '${text}'; it is sqs, for FIFO queues between stages, or kinesis, for streams`);
+}
 
 /** The job as its functions will make it: what a name is bound to is no path there. */
 async function jobOf(call: Call): Promise<{ readonly bind: Readonly<Record<string, string>>; readonly prepared: JobCall }> {
@@ -49,7 +59,7 @@ async function jobOf(call: Call): Promise<{ readonly bind: Readonly<Record<strin
   return { bind, prepared };
 }
 
-function appJobOf({ arguments: given }: Call, bind: AppJob['bind'], { params, settingTexts }: JobCall): AppJob {
+function appJobOf({ arguments: given }: Call, bind: AppJob['bind'], { params, settingTexts }: JobCall): Omit<AppJob, 'exchange'> {
   return {
     bind,
     entry: given.positionals[0]!,
@@ -68,8 +78,8 @@ function isDeployable(setting: string): boolean {
 /** States of a stack that was never there as a whole; what CloudFormation calls them. */
 const neverMade = /^(REVIEW_IN_PROGRESS|ROLLBACK_COMPLETE|DELETE_COMPLETE)$/;
 
-/** @throws SluiceError `STACK_FOREIGN`, `PLAN_CHANGED` */
-async function refuse(stack: string, prepared: JobCall, place: AwsPlace): Promise<void> {
+/** @throws SluiceError `STACK_FOREIGN`, `PLAN_CHANGED`, `DEPLOYMENT_UNSAFE` */
+async function refuse(stack: string, prepared: JobCall, exchange: ExchangeKind, place: AwsPlace): Promise<void> {
   const state = await readStackState(stack, place);
   if (state === undefined || neverMade.test(state.status)) return;
   const deployed = ownJobOf(stack, state, prepared.job.name);
@@ -78,7 +88,9 @@ async function refuse(stack: string, prepared: JobCall, place: AwsPlace): Promis
   const opened = openAwsPorts({ table, bucket, queues, random, endpoint: place.endpoint });
   try {
     const read = await readJob(patient(opened, { clock, random }));
-    if (read !== undefined) checkPlan(read.item, plan);
+    if (read === undefined) return;
+    checkPlan(read.item, plan);
+    refuseOtherExchange(deployed, exchange);
   } catch (error) {
     if (!(error instanceof SluiceError) || error.code !== 'PLAN_CHANGED') throw error;
     throw new SluiceError(error.code, {
@@ -90,6 +102,17 @@ async function refuse(stack: string, prepared: JobCall, place: AwsPlace): Promis
   } finally {
     opened.close();
   }
+}
+
+/** Pure: of a job that was started. @throws SluiceError `DEPLOYMENT_UNSAFE` */
+function refuseOtherExchange({ job, queues }: DeployedJob, wanted: ExchangeKind): void {
+  const has = exchangeKindOf(queues);
+  if (has === undefined || has === wanted) return;
+  throw new SluiceError('DEPLOYMENT_UNSAFE', {
+    message: `job ${job} was started with exchange '${has}', and this deployment has '${wanted}', where nothing is of what is on its way; nothing was changed`,
+    next: 'fix-the-command',
+    advice: `say --exchange ${has}, or deploy with another --stack, where the job begins anew`,
+  });
 }
 
 /** Pure. @throws SluiceError `STACK_FOREIGN` */

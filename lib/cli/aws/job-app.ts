@@ -2,6 +2,7 @@
 // What it makes is an assembly on disk, and nothing else; whatever is wrong with the job or its bindings is told before CloudFormation is asked anything.
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { ExchangeKind } from '../../adapters/aws/exchange-place.ts';
 import { type Next, SluiceError } from '../../core/errors.ts';
 import { deployApp } from '../package.ts';
 
@@ -13,6 +14,8 @@ export interface AppJob {
   readonly bind: Readonly<Record<string, string>>;
   readonly params: Readonly<Record<string, string>>;
   readonly settings: Readonly<Record<string, string>>;
+  /** What carries records from stage to stage. */
+  readonly exchange: ExchangeKind;
   /** Names of stores that are there already; absent: they are made. */
   readonly table: string | undefined;
   readonly bucket: string | undefined;

@@ -60,6 +60,12 @@ describe('a deployment is refused', () => {
     ['a target without its text', ['--bind', 'clicks='], 2, /--bind clicks= has no target; write --bind name=NAME\|ARN/],
     ['a parameter that the job does not read', [...bound, '--limit', '3'], 2, /neither `sluice deploy` nor the job reads --limit/],
     ['a setting that does not exist', [...bound, '--set', 'parallelism=2'], 2, /SETTING_UNKNOWN/],
+    [
+      'an exchange that is neither of the two',
+      [...bound, '--exchange', 'kafka'],
+      2,
+      /COMMAND_LINE_INVALID: --exchange is 'kafka'; it is sqs, .*, or kinesis, for streams/,
+    ],
   ] as const)('for %s', async (_, words, code, says) => {
     expectRefusal(await sluice('deploy', 'job.ts', ...words), code, says);
   });
@@ -87,6 +93,22 @@ describe('a deployment is refused', () => {
   test('where the job runs another plan', async () => {
     await putClicks('sluice-clicks', { SluiceApp: 'clicks' });
     expectRefusal(await sluice('deploy', 'other.ts', ...bound), 1, /PLAN_CHANGED: job clicks runs the plan .*nothing was changed/);
+  });
+
+  test('where the job was started with another exchange, in which its messages are', async () => {
+    await putClicks('sluice-clicks', { SluiceApp: 'clicks' });
+    expectRefusal(
+      await sluice('deploy', 'job.ts', ...bound, '--exchange', 'kinesis'),
+      2,
+      /DEPLOYMENT_UNSAFE: job clicks was started with exchange 'sqs', .*'kinesis'.*nothing was changed\n {2}next: say --exchange sqs/,
+    );
+    const streams = { JobSluiceQueues: JSON.stringify({ 1: { stream: 'arn:aws:kinesis:us-east-1:1:stream/s', targets: 1 } }) };
+    await putClicks('sluice-clicks', { SluiceApp: 'clicks', ...streams });
+    expectRefusal(
+      await sluice('deploy', 'job.ts', ...bound),
+      2,
+      /started with exchange 'kinesis', .*'sqs'.*\n {2}next: say --exchange kinesis/,
+    );
   });
 
   test('where the record of the job may not be read', async () => {
