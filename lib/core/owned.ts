@@ -60,6 +60,7 @@ export function own(v: unknown, path?: string): unknown {
     return v;
   }
   if (v === null || Mark.isPure(v)) return v;
+  if (Object.getPrototypeOf(v) === Uint8Array.prototype) return new MutableOwned(new Uint8Array(v as Uint8Array));
   try {
     const copier = new Copier(true);
     const copy = copier.copy(v, 0);

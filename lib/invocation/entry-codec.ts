@@ -120,10 +120,19 @@ function isEmpty(body: EntryBody): boolean {
 }
 
 function encodeBody(body: EntryBody): { readonly packed: ReturnType<typeof packBlob>; readonly length: number } {
-  const writer = new ValueWriter(4_096);
+  const writer = new ValueWriter(roomFor(body));
   writeBody(writer, body);
   const bytes = writer.take();
   return { packed: packBlob(bytes), length: bytes.length };
+}
+
+/** About what the body needs: a buffer that doubles on the way is allocated and copied again and again. */
+function roomFor({ delta: { writes }, rows, messages }: EntryBody): number {
+  let bytes = 4_096;
+  for (const { bytes: own } of rows) bytes += 16 + own.length;
+  for (const { bytes: own } of messages) bytes += 16 + own.length;
+  for (const { address, value } of writes) bytes += 16 + address.key.length + address.sub.length + (value?.length ?? 0);
+  return bytes;
 }
 
 function decodeBody(reader: ValueReader): EntryBody {

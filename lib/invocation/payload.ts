@@ -2,8 +2,10 @@
 //   L1  Whoever reads takes any bytes: the answer is a value, FORMAT_NEWER or DATA_DAMAGED, in memory bounded by the number of bytes.
 //   L2  Whether something was deflated is written beside it, so what a library makes of it today decides nothing about reading it.
 
+import { Buffer } from 'node:buffer';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { finalWatermark, noWatermark } from '../core/batch.ts';
+import { KiB } from '../core/limits.ts';
 import { ValueReader, type ValueWriter } from '../core/value-codec.ts';
 
 /** Writes each text in full when it first comes and as a number afterwards. One for each sequence of bytes. */
@@ -135,12 +137,28 @@ const deflateRatioMax = 1_032; // of the format: no byte stands for more
 // The fastest level and little memory: an entry is a few KB, and most of what can be saved are names that repeat.
 const deflateOptions = { level: 1, memLevel: 7, windowBits: 14 } as const;
 
+const savesFrom = 0.9;
+/** Of larger ones samples tell whether there is anything to save: to find out in vain is the dearest part of a unit with large values. */
+const sampledFromBytes = 32 * KiB;
+const sampleBytes = 4 * KiB;
+
 /** Bytes as `readBlob` takes them: deflated when that makes them smaller by a tenth at least. */
 export function packBlob(bytes: Uint8Array, deflateFrom: number = deflateFromBytes): { readonly form: number; readonly bytes: Uint8Array } {
   if (bytes.length < deflateFrom) return { form: blobForm.plain, bytes };
+  const deflated = bytes.length < sampledFromBytes ? smaller(bytes) : smaller(sampleOf(bytes)) && smaller(bytes);
+  return deflated === undefined ? { form: blobForm.plain, bytes } : { form: blobForm.deflated, bytes: deflated };
+}
+
+function smaller(bytes: Uint8Array): Uint8Array | undefined {
   const deflated = deflateRawSync(bytes, deflateOptions);
-  if (deflated.length > bytes.length * 0.9) return { form: blobForm.plain, bytes };
-  return { form: blobForm.deflated, bytes: deflated };
+  return deflated.length > bytes.length * savesFrom ? undefined : deflated;
+}
+
+/** From the beginning, the middle and the end: state, messages and rows follow each other. */
+function sampleOf(bytes: Uint8Array): Uint8Array {
+  const { length } = bytes;
+  const middle = (length - sampleBytes) >> 1;
+  return Buffer.concat([0, middle, length - sampleBytes].map((from) => bytes.subarray(from, from + sampleBytes)));
 }
 
 /** Writes bytes to the end of what is written: the form, their length when deflated, the bytes. */

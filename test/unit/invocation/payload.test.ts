@@ -67,6 +67,17 @@ describe('blobs', () => {
     expect(blobOf(noise(5_000, 1)).remaining).toBe(5_001);
   });
 
+  test('large ones are deflated by what samples of them promise, and come back either way', () => {
+    const size = 100_000;
+    const texts = new TextEncoder().encode('a text that comes again, '.repeat(4_000));
+    const mixed = noise(size, 2);
+    mixed.set(texts.subarray(0, 40_000), 52_500); // its middle, and less than two thirds of the samples
+    for (const bytes of [texts, mixed, noise(size, 3)]) expect(restOf(readBlob(blobOf(bytes), 'sample'))).toEqual(bytes);
+    expect(blobOf(texts).remaining).toBeLessThan(size / 20);
+    expect(blobOf(mixed).remaining).toBeLessThan(size * 0.7);
+    expect(blobOf(noise(size, 3)).remaining).toBe(size + 1);
+  });
+
   test('a length that no deflated bytes can have is refused before memory is taken', () => {
     const { form, bytes } = packBlob(new Uint8Array(5_000));
     expect(() =>
