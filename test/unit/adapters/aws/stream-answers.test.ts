@@ -1,6 +1,7 @@
 // Answers of Kinesis that are successes for some, and errors that are none.
 import { expect, test } from 'vitest';
 import { KinesisStream } from '../../../../lib/adapters/aws/targets/stream.ts';
+import { RowAppender } from '../../../../lib/connectors/cloud/append-rows.ts';
 import { jsonError, ok, scripted } from './scripted.ts';
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/clicks';
@@ -35,4 +36,30 @@ test('rows that were not taken are told, and which of them never will be', async
     [2, false],
     [3, true],
   ]);
+});
+
+test('C46: rows of one key arrive in order when some are throttled and an error follows what was stored, which alone is there again', async () => {
+  const taken = ok({ FailedRecordCount: 0, Records: [{ SequenceNumber: '1', ShardId: 's' }] });
+  const throttled = ok({ FailedRecordCount: 1, Records: [{ ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'slow' }] });
+  const failed = jsonError('kinesis', 'InternalFailure', { status: 500 });
+  // The third and the seventh row are refused at first; of the one behind each, the stream keeps the first and the reply to it is an error.
+  const script = [taken, taken, throttled, taken, failed, taken, taken, taken, throttled, taken, failed, taken, taken, taken];
+  const { kinesis, asked } = scripted(...script);
+  const stream = new KinesisStream(kinesis, arn);
+  const limits = { rowsMax: 500, bytesMax: 5_000_000, rowBytesMax: 1_000_000 };
+  const appender = new RowAppender('a sink', limits, (rows) => stream.append(rows));
+  const rows = Array.from({ length: 10 }, (_, i) => ({ id: `${i + 1}`, key: 'k', body: `${i + 1}` }));
+  let refusals = 0;
+  for (; ; refusals++) {
+    const error = await appender.append(rows, rows).then(
+      () => undefined,
+      (e: unknown) => e,
+    );
+    if (error === undefined) break;
+  }
+  expect(refusals).toBe(4);
+  const kept = asked.flatMap(({ body }, at) =>
+    script[at] === throttled ? [] : (body['Records'] as readonly { readonly Data: string }[]).map(({ Data }) => Number(atob(Data))),
+  );
+  expect(kept).toEqual([1, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10]);
 });
