@@ -2,7 +2,6 @@
 // its own kind, which can be killed or frozen anywhere.
 
 import type { Plan } from '../../lib/graph/plan.ts';
-import { isSluiceError } from '../../lib/index.ts';
 import type { Control } from '../../lib/invocation/control.ts';
 import type { PulseMemory } from '../../lib/invocation/coordinator/facts.ts';
 import { requestPause, requestResume } from '../../lib/invocation/coordinator/job-life.ts';
@@ -12,10 +11,9 @@ import type { JobItem } from '../../lib/invocation/job-item.ts';
 import type { InvocationPorts } from '../../lib/invocation/ports.ts';
 import { createContextOf } from '../../lib/invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../../lib/invocation/sinks/settler.ts';
-import type { SeededRandom, SimulatedProcess, World } from '../../lib/testing/index.ts';
-import type { Chaos } from './chaos.ts';
-import type { Counts } from './counts.ts';
-import { type Fleet, pause } from './fleet.ts';
+import type { SeededRandom, SimulatedProcess } from '../../lib/testing/index.ts';
+import { type ActorOptions, attempt, ifInState } from './actor.ts';
+import { pause } from './fleet.ts';
 
 export interface CoordinatorRates {
   /** Rest between two pulses, ms at most. */
@@ -30,12 +28,7 @@ export interface CoordinatorRates {
   readonly pause: number;
 }
 
-export interface CoordinatorOptions {
-  readonly world: World;
-  readonly chaos: Chaos;
-  readonly counts: Counts;
-  readonly random: SeededRandom;
-  readonly fleet: Fleet;
+export interface CoordinatorOptions extends ActorOptions {
   readonly rates: CoordinatorRates;
   /** A pulse that has not ended by then is left behind. A minute by default. */
   readonly pulseMsMax?: number;
@@ -44,7 +37,6 @@ export interface CoordinatorOptions {
   readonly planOf: (process: SimulatedProcess) => Plan;
   /** As the auditors saw it last. */
   readonly item: () => JobItem | undefined;
-  readonly isOver: () => boolean;
   readonly onRewind: () => void;
   readonly onDefect: (error: unknown, what: string) => void;
 }
@@ -187,13 +179,7 @@ export class Coordinator {
     const process = world.process(`person-${++this.#people}`);
     world.note(`${process.name}: ${what}`);
     counts.count(what);
-    const done = work(portsOf(process)).then(
-      () => undefined,
-      // Whoever asks may be too late or too early for it.
-      (error: unknown) => {
-        if (!isSluiceError(error) || error.code !== 'JOB_NOT_IN_STATE') this.#o.onDefect(error, what);
-      },
-    );
-    await Promise.race([done, process.becomes('dead'), pause(world, waitMsMax)]);
+    const onFailure = (error: unknown): void => this.#o.onDefect(error, what);
+    await attempt(ifInState(work(portsOf(process))), { world, process, waitMsMax, onFailure });
   }
 }

@@ -2,6 +2,7 @@
 // line of this list came.
 
 import { errorKinds } from './service-errors.ts';
+import { Tally } from './tally.ts';
 
 /** Places where somebody waits, see `ambush.ts`. */
 const ambushes = [
@@ -102,26 +103,8 @@ export type Happening = (typeof happenings)[number];
 /** Comes when one record is in hand at three deaths in a row, which a range of seeds need not bring. */
 const mayStayAway: readonly Happening[] = ['parked by bad luck'];
 
-export class Counts {
-  readonly #counts = new Map<string, number>();
-
-  count(what: Happening, times = 1): void {
-    this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
-  }
-
-  add(other: Readonly<Record<string, number>>): void {
-    for (const [what, times] of Object.entries(other)) this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
-  }
-
-  get(what: Happening): number {
-    return this.#counts.get(what) ?? 0;
-  }
-
-  get never(): readonly Happening[] {
-    return happenings.filter((what) => this.get(what) === 0 && !mayStayAway.includes(what));
-  }
-
-  toJSON(): Record<string, number> {
-    return Object.fromEntries(this.#counts);
+export class Counts extends Tally<Happening> {
+  constructor() {
+    super(happenings, mayStayAway);
   }
 }

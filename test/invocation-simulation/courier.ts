@@ -3,20 +3,13 @@
 
 import type { Answer, Invocation } from '../../lib/invocation/invocation.ts';
 import type { Delivery } from '../../lib/invocation/ports.ts';
-import type { FakeService, SeededRandom, World } from '../../lib/testing/index.ts';
-import type { Chaos } from './chaos.ts';
-import type { Counts } from './counts.ts';
-import { type Fleet, pause } from './fleet.ts';
+import type { FakeService, SeededRandom } from '../../lib/testing/index.ts';
+import type { ActorOptions } from './actor.ts';
+import { pause } from './fleet.ts';
 
-export interface CourierOptions {
-  readonly world: World;
-  readonly fleet: Fleet;
-  readonly chaos: Chaos;
-  readonly counts: Counts;
-  readonly random: SeededRandom;
+export interface CourierOptions extends ActorOptions {
   readonly service: FakeService;
   readonly restMs: number;
-  readonly isOver: () => boolean;
 }
 
 export async function runCourier(name: string, o: CourierOptions): Promise<void> {

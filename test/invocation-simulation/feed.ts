@@ -2,11 +2,10 @@
 // does not always wait for an answer, and what was not acknowledged comes again.
 
 import type { EventRecord, Invocation } from '../../lib/invocation/invocation.ts';
-import type { SeededRandom, World } from '../../lib/testing/index.ts';
+import type { SeededRandom } from '../../lib/testing/index.ts';
 import type { SplitScript } from '../simulation/spec.ts';
-import type { Chaos } from './chaos.ts';
-import type { Counts } from './counts.ts';
-import { type Fleet, pause } from './fleet.ts';
+import type { ActorOptions } from './actor.ts';
+import { pause } from './fleet.ts';
 import { type Arrivals, positionAfter } from './source.ts';
 
 export interface FeedRates {
@@ -19,18 +18,12 @@ export interface FeedRates {
   readonly overlap: number;
 }
 
-export interface FeedOptions {
-  readonly world: World;
-  readonly fleet: Fleet;
-  readonly chaos: Chaos;
-  readonly counts: Counts;
-  readonly random: SeededRandom;
+export interface FeedOptions extends ActorOptions {
   readonly arrivals: Arrivals;
   readonly rates: FeedRates;
   /** Who reads the split; `undefined` as long as nobody has a name for it. */
   readonly place: () => { readonly subtask: string; readonly ordinal: number } | undefined;
   readonly script: SplitScript;
-  readonly isOver: () => boolean;
 }
 
 /** Runs until the job is over. */

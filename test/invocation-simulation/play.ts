@@ -1,4 +1,9 @@
-// The command line of a simulation over the fakes of the invocation runtime, whose file says what its options are.
+// The command line of a simulation over the fakes of the invocation runtime, `npm run sim:invocations` or `sim:lanes`:
+//   …                               seeds.json and as many seeds from 1 as its file says
+//   … -- --seed N [--trace]         one seed; its trace on request
+//   … -- --from A --seeds K         a range; `--first-failure` ends it with the first seed that fails
+//   … -- --workers N                threads, one for each core by default
+// A failure prints one line that replays it. Over a range that is long enough everything in its `counts.ts` must have happened, else the range fails.
 
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';

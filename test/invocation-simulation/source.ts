@@ -2,8 +2,9 @@
 // is only what they gave themselves, and a record that has not arrived yet is seen by neither.
 
 import type { Source, SourceOutput, Split, SplitEvolution, SplitPosition, SplitReader } from '../../lib/api/source.ts';
+import type { Plan } from '../../lib/graph/plan.ts';
 import type { SimulatedProcess } from '../../lib/testing/index.ts';
-import type { Row, SourceSpec, SplitScript } from '../simulation/spec.ts';
+import type { JobSpec, Row, SourceSpec, SplitScript } from '../simulation/spec.ts';
 
 /** How much of each split there is by now. */
 export interface Arrivals {
@@ -13,6 +14,14 @@ export interface Arrivals {
   hasEnded(split: SplitScript): boolean;
   /** How far a source that evolves has come: rows and changes before this place have happened. */
   placeOf(spec: SourceSpec): number;
+}
+
+/** Sources of a job, by the stages that they lie in. */
+export function sourcesOf({ stages }: Plan, { nodes }: JobSpec): readonly { readonly stage: number; readonly source: SourceSpec }[] {
+  return stages.flatMap(({ id, operators }) => {
+    const op = nodes.find(({ uid }) => uid === operators[0]!.uid)?.op;
+    return op?.kind === 'source' ? [{ stage: id, source: op.source }] : [];
+  });
 }
 
 export function positionAfter(split: SplitScript, count: number): SplitPosition {

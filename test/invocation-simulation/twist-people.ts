@@ -1,27 +1,18 @@
 // Whoever makes a twist come true: a person who mends functions and redrives what they had failed on, and one who cancels a job while it is restored.
 
-import { isSluiceError } from '../../lib/index.ts';
 import { requestCancel } from '../../lib/invocation/coordinator/job-life.ts';
 import { startRestore } from '../../lib/invocation/coordinator/restore.ts';
-import type { Answer, Invocation } from '../../lib/invocation/invocation.ts';
 import type { JobItem } from '../../lib/invocation/job-item.ts';
 import type { InvocationPorts } from '../../lib/invocation/ports.ts';
 import type { ListedLetter } from '../../lib/invocation/unit/look.ts';
-import type { SeededRandom, ServiceChange, SimulatedProcess, World } from '../../lib/testing/index.ts';
+import type { ServiceChange, SimulatedProcess } from '../../lib/testing/index.ts';
 import type { Row } from '../simulation/spec.ts';
-import type { Chaos } from './chaos.ts';
+import { type ActorOptions, attempt, ifInState } from './actor.ts';
 import type { Counts } from './counts.ts';
 import { headOfEntry, isStub, jobItemOf } from './decoded.ts';
 import { pause } from './fleet.ts';
-
-export interface TwistOptions {
-  readonly world: World;
-  readonly chaos: Chaos;
-  readonly counts: Counts;
-  readonly random: SeededRandom;
-  readonly item: () => JobItem | undefined;
-  readonly isOver: () => boolean;
-}
+import type { JobWorld } from './job-world.ts';
+import type { Twist } from './twists.ts';
 
 /** What was redriven is in a checkpoint that began behind it. */
 export interface Redrives {
@@ -32,16 +23,46 @@ export interface Redrives {
   begun: number;
 }
 
+/** Checkpoints that brought nothing may stay away for so long, ms: without faults one takes less. */
+const checkpointMsMax = 10_000;
+
+/** What had no answer may come late, and a redrive that changed nothing brings no checkpoint. */
+export function isCovered({ underWay, lastMs, begun }: Redrives, by: { checkpoint: number; nowMs: number; lateMsMax: number }): boolean {
+  if (lastMs === 0 && underWay === 0) return true;
+  const since = by.nowMs - lastMs - by.lateMsMax;
+  return underWay === 0 && since > 0 && (by.checkpoint > begun || since > checkpointMsMax);
+}
+
+interface Person extends ActorOptions {
+  readonly item: () => JobItem | undefined;
+}
+
+/** Whoever it takes to make a twist come true; most do without. */
+export function twistPeople(
+  { name, random }: Twist,
+  job: JobWorld,
+  { redrives, faultySteps }: { readonly redrives: Redrives; readonly faultySteps: number },
+): readonly Promise<void>[] {
+  const person: Person = { ...job.actor, random, item: () => job.auditors.item };
+  const reader = person.world.process('reader of letters');
+  const letters = (): Promise<readonly ListedLetter[]> => job.letters(reader);
+  if (name === 'records are redriven' || name === 'timers throw')
+    return [redriveLetters({ ...person, redrives, letters, mend: (row) => job.trouble.mend(row) })];
+  if (name !== 'a restore is cancelled') return [];
+  const fromStep = random.between(100, Math.floor(faultySteps / 2));
+  const portsOf = (process: SimulatedProcess): InvocationPorts => job.portsOf(process);
+  return [cancelRestore({ ...person, fromStep, portsOf, onDefect: (error) => job.meetError(error, 'what a person asked for') })];
+}
+
+interface Redriver extends Person {
+  readonly redrives: Redrives;
+  readonly letters: () => Promise<readonly ListedLetter[]>;
+  readonly mend: (row: Row) => void;
+}
+
 /** Now and then redrives a letter, of a record when its function has been mended, for as long as there are faults. */
-export async function redriveLetters(
-  o: TwistOptions & {
-    readonly redrives: Redrives;
-    readonly letters: () => Promise<readonly ListedLetter[]>;
-    readonly invoke: (invocation: Invocation) => Promise<Answer | undefined>;
-    readonly mend: (row: Row) => void;
-  },
-): Promise<void> {
-  const { world, chaos, counts, random, redrives } = o;
+async function redriveLetters(o: Redriver): Promise<void> {
+  const { world, fleet, chaos, counts, random, redrives } = o;
   while (!o.isOver() && !chaos.isQuiet) {
     await pause(world, random.between(20, 300));
     if (chaos.isQuiet) return;
@@ -53,7 +74,7 @@ export async function redriveLetters(
     if (letter.timer === undefined) o.mend(letter.batch.values[0] as Row);
     // Whoever does not wait for an answer may ask twice.
     redrives.underWay++;
-    const asked = o.invoke({ kind: 'redrive', subtask, letter: id }).then((answer) => {
+    const asked = fleet.invoke({ kind: 'redrive', subtask, letter: id }).then((answer) => {
       if (answer?.kind === 'done') counts.count(letter.timer === undefined ? 'record redriven' : 'timer redriven');
       redrives.underWay--;
       Object.assign(redrives, { lastMs: world.now, begun: o.item()?.begun ?? 0 });
@@ -62,10 +83,14 @@ export async function redriveLetters(
   }
 }
 
+interface Canceller extends Person {
+  readonly fromStep: number;
+  readonly portsOf: (process: SimulatedProcess) => InvocationPorts;
+  readonly onDefect: (error: unknown) => void;
+}
+
 /** Asks for a restore, and cancels the job in the middle of it; once. */
-export async function cancelRestore(
-  o: TwistOptions & { readonly fromStep: number; readonly portsOf: (p: SimulatedProcess) => InvocationPorts; readonly onDefect: OnDefect },
-): Promise<void> {
+async function cancelRestore(o: Canceller): Promise<void> {
   const { world, chaos, random } = o;
   for (let asks = 1; !o.isOver() && !chaos.isQuiet; asks++) {
     await pause(world, random.between(1, 40));
@@ -76,14 +101,9 @@ export async function cancelRestore(
     const process = world.process(`person-of-the-twist-${asks}`);
     const ports = o.portsOf(process);
     const work: Promise<unknown> = item.restoring === undefined ? startRestore(ports, 'latest') : requestCancel(ports);
-    const done = work.catch((error: unknown) => {
-      if (!isSluiceError(error) || error.code !== 'JOB_NOT_IN_STATE') o.onDefect(error, 'what a person asked for');
-    });
-    await Promise.race([done, process.becomes('dead'), pause(world, 1_000)]);
+    await attempt(ifInState(work), { world, process, waitMsMax: 1_000, onFailure: o.onDefect });
   }
 }
-
-type OnDefect = (error: unknown, what: string) => void;
 
 /** Counts what comes of them. */
 export function watchTwists(counts: Counts): (change: ServiceChange) => void {

@@ -2,20 +2,15 @@
 // mended, environments that die, freeze and are given up, pulses, people who restore and redrive. At the end each message had its effect once, or is
 // parked, or was dropped by the queue before anybody took it; and the messages of a group in order.
 
-import { ParamValues } from '../../../lib/api/params.ts';
-import { compile } from '../../../lib/graph/compile.ts';
 import type { Plan } from '../../../lib/graph/plan.ts';
-import { isSluiceError } from '../../../lib/index.ts';
 import { createJob } from '../../../lib/invocation/coordinator/create-job.ts';
 import type { Entry } from '../../../lib/invocation/entry.ts';
 import type { Answer, Invocation, QueueMessage } from '../../../lib/invocation/invocation.ts';
 import { decodeUnit } from '../../../lib/invocation/lane/kept-format.ts';
 import { laneOf, laneRecord, laneSplits, queueOfStage, splitByLane } from '../../../lib/invocation/lane/queues.ts';
-import { patient } from '../../../lib/invocation/patience.ts';
 import { decodeLetter, letterId, letterIdOf, lettersAddress } from '../../../lib/invocation/poison/dead-letters.ts';
 import { createEnvironment, createServices, type EnvironmentOptions } from '../../../lib/invocation/unit/create-environment.ts';
 import { type ListedLetter, listLetters } from '../../../lib/invocation/unit/look.ts';
-import { describe } from '../../../lib/operators/describe.ts';
 import {
   FakeQueue,
   FakeService,
@@ -27,11 +22,14 @@ import {
   seededRandom,
   World,
 } from '../../../lib/testing/index.ts';
+import { type ActorOptions, isPassing, textOf } from '../actor.ts';
 import { Chaos, drawRates } from '../chaos.ts';
 import { Coordinator } from '../coordinator.ts';
 import { Counts } from '../counts.ts';
 import { runCourier } from '../courier.ts';
 import { Fleet, pause, type UnderTest } from '../fleet.ts';
+import { hostOf, patientPorts, planOf } from '../processes.ts';
+import { quietHooks } from '../service-hooks.ts';
 import type { Verdict } from '../verdict.ts';
 import { Blame } from './blame.ts';
 import { LaneCounts } from './counts.ts';
@@ -159,14 +157,17 @@ class Scenario {
   // What goes on
 
   async #drive(): Promise<void> {
-    const { random } = this;
-    const world = this.#world;
-    const coordinator = new Coordinator({
-      world,
+    const random = this.#random;
+    const actor: ActorOptions = {
+      world: this.#world,
+      fleet: this.#fleet,
       chaos: this.#chaos,
       counts: this.#counts,
       random,
-      fleet: this.#fleet,
+      isOver: () => this.#isOver,
+    };
+    const coordinator = new Coordinator({
+      ...actor,
       mayRewind: random.chance(0.5),
       rates: {
         restMs: random.pick([20, 60, 200]),
@@ -177,39 +178,16 @@ class Scenario {
         restore: random.pick([0, 0.05, 0.2]),
         pause: random.pick([0, 0, 0.02]),
       },
-      portsOf: (process) => patient(this.#watched.ports(process), { clock: process.ports.clock, random: process.ports.random }),
+      portsOf: (process) => patientPorts(process, this.#watched.ports(process)),
       planOf: () => this.#calm.plan,
       item: () => this.#watch.item,
-      isOver: () => this.#isOver,
       onRewind: () => undefined,
       onDefect: (error, what) => this.#meetError(error, what),
     });
     const loops = [coordinator.runPulses(), coordinator.runPeople(), this.#send(), this.#redrive(), this.#wait()];
     for (let i = random.pick([2, 3, 4]); i > 0; i--) loops.push(this.#deliver(random.fork(`deliverer ${i}`), random.pick([5, 20, 60])));
-    if (this.#drawn.setting.order === 'standard') {
-      const { service } = this;
-      loops.push(
-        runCourier('1', {
-          world,
-          fleet: this.#fleet,
-          chaos: this.#chaos,
-          counts: this.#counts,
-          random,
-          service,
-          restMs: 20,
-          isOver: () => this.#isOver,
-        }),
-      );
-    }
+    if (this.#drawn.setting.order === 'standard') loops.push(runCourier('1', { ...actor, service: this.#service, restMs: 20 }));
     await Promise.all(loops);
-  }
-
-  get random(): SeededRandom {
-    return this.#random;
-  }
-
-  get service(): FakeService {
-    return this.#service;
   }
 
   async #send(): Promise<void> {
@@ -293,7 +271,7 @@ class Scenario {
     while (world.steps < this.#drawn.faultySteps && this.#failures.length === 0) await pause(world, 20);
     world.note('the last fault is over');
     this.#chaos.quiet();
-    Object.assign(this.#service.hooks, { leave: () => [], loose: () => false, lateDuplicate: () => undefined, visibilityMs: () => 2_000 });
+    Object.assign(this.#service.hooks, quietHooks);
     this.#fleet.thaw();
     do {
       // The last zombies go on meanwhile, and the last of those who asked for something.
@@ -356,16 +334,12 @@ class Scenario {
   }
 
   #plan(run: (letter: Letter) => void): Plan {
-    return compile(describe(laneJob(this.#drawn.setting, run), new ParamValues(new Map()), {}), { keepsPartitions: true });
+    return planOf(laneJob(this.#drawn.setting, run));
   }
 
   #options(process: SimulatedProcess): Omit<EnvironmentOptions, 'plan' | 'ports'> {
     return {
-      clock: process.ports.clock,
-      random: process.ports.random,
-      files: process.ports.files,
-      report: () => {},
-      print: () => {},
+      ...hostOf(process),
       limits: {
         flushBelowSlots: this.#drawn.flushBelowSlots,
         inlineBytesMax: 200_000,
@@ -427,12 +401,8 @@ class Scenario {
     this.#world.note(`FAILS: ${what}`);
   }
 
-  /** Errors of services that were made to fail are part of the game; anything else is a defect. */
   #meetError(error: unknown, what: string): void {
-    const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const isPassing = isSluiceError(error) && ['try-again', 'retry-invocation', 'recover-subtask'].includes(error.next);
-    if (isPassing || (error instanceof Error && /^no answer from |^nobody answered /.test(error.message))) return;
-    this.#fail(`${what} failed: ${text}`);
+    if (!isPassing(error)) this.#fail(`${what} failed: ${textOf(error)}`);
   }
 
   #tellState(): string {

@@ -1,9 +1,4 @@
-// The simulation of lanes of a queue from the command line:
-//   npm run sim:lanes                            seeds.json and 2,000 seeds from 1
-//   npm run sim:lanes -- --seed N [--trace]      one seed; its trace on request
-//   npm run sim:lanes -- --from A --seeds K      a range; `--first-failure` ends it with the first seed that fails
-//   … --workers N                                threads, one for each core by default
-// A failure prints one line that replays it. Over a range of at least 500 seeds everything in `counts.ts` must have happened, else the range fails.
+// The simulation of lanes of a queue: `npm run sim:lanes`, with the options of `../play.ts`; by default seeds.json and 2,000 seeds from 1.
 
 import { playFromCommandLine } from '../play.ts';
 import { LaneCounts, laneHappenings } from './counts.ts';
