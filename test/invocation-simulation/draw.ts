@@ -44,7 +44,7 @@ interface Ranges {
 const ofChance: Ranges = { faultySteps: [700, 1_200, 1_800, 4_000], flushBelowSlots: [0, 1, 3, 64], lostBarrier: [0, 0, 0.3, 0.8] };
 /** Whoever waits in ambush misses something only where enough goes on meanwhile. */
 const withAmbush: Ranges = { faultySteps: [1_800, 4_000], flushBelowSlots: [3, 64], lostBarrier: [0, 0, 0.1, 0.3] };
-/** People who make a twist come true begin early and have done it soon. */
+/** A twist has come about long before the longest of those would be over. */
 const withTwist: Ranges = { ...withAmbush, faultySteps: [1_200, 1_800] };
 
 export function drawWorld(seed: number): Drawn {

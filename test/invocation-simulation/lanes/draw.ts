@@ -3,6 +3,7 @@
 import type { QueueMessage } from '../../../lib/invocation/invocation.ts';
 import type { FakeHooks, FakeQueueHooks, SeededRandom } from '../../../lib/testing/index.ts';
 import type { Chaos } from '../chaos.ts';
+import type { CoordinatorOptions } from '../coordinator.ts';
 import type { LaneSetting } from './job.ts';
 
 export interface Drawn {
@@ -35,6 +36,22 @@ export function drawn(seed: number, random: SeededRandom): Drawn {
       retentionMs: timeoutMs * random.pick([5, 12, 1_000, 1_000]),
       intervalMs: random.pick([100, 400, 1_000]),
       numRetained: random.pick([1, 2, 3]),
+    },
+  };
+}
+
+/** Of whoever coordinates the job, when it has been created. */
+export function drawCoordinator(random: SeededRandom): Pick<CoordinatorOptions, 'mayRewind' | 'rates'> {
+  return {
+    mayRewind: random.chance(0.5),
+    rates: {
+      restMs: random.pick([20, 60, 200]),
+      noPulseForLong: 0,
+      lostBarrier: random.pick([0, 0.1]),
+      atOnce: random.pick([0, 0.1, 0.5]),
+      tick: random.pick([0.2, 0.5]),
+      restore: random.pick([0, 0.05, 0.2]),
+      pause: random.pick([0, 0, 0.02]),
     },
   };
 }
