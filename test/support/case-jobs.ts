@@ -105,6 +105,7 @@ export interface ClickJobOptions {
 export function clickJob(o: ClickJobOptions): Job {
   return defineJob(o.name ?? 'clicks', (env: Env) => {
     env.setParallelism(o.parallelism ?? 1);
+    env.setMaxParallelism(Math.max(o.parallelism ?? 1, 128));
     env.enableCheckpointing(o.interval ?? '2 s', { tolerableFailures: 1_000, numRetained: 2, ...o.checkpoints });
     if (o.backend !== undefined) env.setStateBackend(o.backend);
     const partitioned = o.isPartitioned === true ? { partitionedBy: (c: Click) => c.user } : {};

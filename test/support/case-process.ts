@@ -19,14 +19,39 @@ export class ProcessGone extends Error {}
 
 const processes = new WeakMap<Clock, CaseProcess>();
 
-const noReply = (): SluiceError => new SluiceError('STORE_UNCERTAIN', { message: 'no answer', next: 'retry-invocation' });
-const throttled = (): SluiceError => new SluiceError('STORE_THROTTLED', { message: 'too fast', next: 'retry-invocation' });
+const saysLittle: Says = (_call, said) =>
+  said === 'unknown'
+    ? new SluiceError('STORE_UNCERTAIN', { message: 'no answer', next: 'retry-invocation' })
+    : new SluiceError('STORE_THROTTLED', { message: 'too fast', next: 'retry-invocation' });
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
+
+/** Time of a world, and how it passes for who sleeps. */
+export interface CaseTime {
+  now: number;
+  sleep(ms: number): Promise<void>;
+}
+
+/** Nobody waits: whoever sleeps moves the time of all. */
+export function hastyTime(now: number): CaseTime {
+  const time: CaseTime = {
+    now,
+    sleep: (ms) => {
+      time.now += ms;
+      return Promise.resolve();
+    },
+  };
+  return time;
+}
+
+/** What a service says: that nothing happened, or nothing that anybody could tell. */
+export type Says = (call: CallInfo, said: 'nothing' | 'unknown') => SluiceError;
 
 export interface CaseProcessOptions {
   readonly name: string;
-  readonly time: { now: number };
+  readonly time: CaseTime;
   readonly fate: (call: CallInfo) => Fate;
+  /** With which errors services refuse. */
+  readonly says?: Says | undefined;
   /** Added to the time: a clock that is wrong. */
   readonly offsetMs?: () => number;
 }
@@ -39,6 +64,7 @@ export class CaseProcess {
   isDead = false;
   isFrozen = false;
   readonly #fate: CaseProcessOptions['fate'];
+  readonly #says: Says;
   readonly #running = new Set<Promise<unknown>>();
   #gone: PromiseWithResolvers<never> = goneOf();
   #thawed: PromiseWithResolvers<void> | undefined;
@@ -46,12 +72,12 @@ export class CaseProcess {
   constructor(o: CaseProcessOptions) {
     this.name = o.name;
     this.#fate = o.fate;
+    this.#says = o.says ?? saysLittle;
     this.clock = {
       now: () => o.time.now + (o.offsetMs?.() ?? 0),
       sleep: (ms) => {
         this.slept += ms;
-        o.time.now += ms;
-        return { done: this.isDead ? never() : Promise.resolve(), cancel: () => undefined };
+        return { done: this.isDead ? never() : o.time.sleep(ms), cancel: () => undefined };
       },
     };
     processes.set(this.clock, this);
@@ -67,7 +93,8 @@ export class CaseProcess {
   readonly call: FakeCall = async (method, place, effect) => {
     if (this.isDead) return never();
     await this.#thawed?.promise;
-    switch (this.#fate({ process: this, method, place })) {
+    const info: CallInfo = { process: this, method, place };
+    switch (this.#fate(info)) {
       case 'go':
         return effect();
       case 'kill-before':
@@ -79,11 +106,11 @@ export class CaseProcess {
         return never();
       case 'lose-reply':
         effect();
-        throw noReply();
+        throw this.#says(info, 'unknown');
       case 'refuse':
-        throw noReply();
+        throw this.#says(info, 'unknown');
       case 'throttle':
-        throw throttled();
+        throw this.#says(info, 'nothing');
       case 'freeze':
         await this.#freeze();
         return effect();

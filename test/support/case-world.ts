@@ -28,7 +28,7 @@ import { type ListedLetter, listLetters } from '../../lib/invocation/unit/look.t
 import { describe as describeJob } from '../../lib/operators/describe.ts';
 import { FakeService, fakePorts, type ServiceChange } from '../../lib/testing/index.ts';
 import { seededRandom } from '../../lib/testing/seeded-random.ts';
-import { type CallInfo, CaseProcess, type Fate } from './case-process.ts';
+import { type CallInfo, CaseProcess, type CaseTime, type Fate, hastyTime, type Says } from './case-process.ts';
 import type { CaseTarget } from './case-targets.ts';
 
 export interface CaseWorldOptions {
@@ -44,6 +44,10 @@ export interface CaseWorldOptions {
   readonly offsetMs?: (process: string) => number;
   /** Rounds that a frozen process sleeps. */
   readonly sleepsRounds?: number;
+  /** One in which nobody waits when absent. */
+  readonly time?: CaseTime;
+  /** With which errors services refuse. */
+  readonly says?: Says;
 }
 
 export interface Slot {
@@ -55,7 +59,7 @@ export const beginsAt = 1_700_000_000_000;
 const roundMs = 1_000;
 
 export class CaseWorld {
-  readonly time = { now: beginsAt };
+  readonly time: CaseTime;
   readonly plan: Plan;
   readonly service: FakeService;
   readonly slots: Slot[] = [];
@@ -103,6 +107,7 @@ export class CaseWorld {
 
   constructor(o: CaseWorldOptions) {
     this.#o = o;
+    this.time = o.time ?? hastyTime(beginsAt);
     this.plan = planOf(o.job);
     this.service = new FakeService({ now: () => this.time.now });
     this.service.observers.push((change) => this.#observe(change));
@@ -117,7 +122,7 @@ export class CaseWorld {
   newProcess(kind: string): CaseProcess {
     const name = `${this.deployment}.${kind}${++this.#processes}`;
     const offsetMs = (): number => this.#o.offsetMs?.(name) ?? 0;
-    return new CaseProcess({ name, time: this.time, offsetMs, fate: (call) => this.#fateOf(call) });
+    return new CaseProcess({ name, time: this.time, offsetMs, fate: (call) => this.#fateOf(call), says: this.#o.says });
   }
 
   newSlot(): Slot {
