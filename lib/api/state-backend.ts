@@ -1,4 +1,5 @@
 import { SluiceError } from '../core/errors.ts';
+import { nameOfKind } from '../core/kinds.ts';
 import { formatBytes, MiB } from '../core/limits.ts';
 import { checkOptions, checkWhole } from './option-checks.ts';
 
@@ -90,8 +91,9 @@ export class DynamoDbStateBackend implements StateBackend {
 
   /** @throws SluiceError `OPTION_UNKNOWN` with the name that was meant, `OPTION_INVALID` */
   constructor(o: DynamoDbStateBackendOptions) {
-    checkOptions('DynamoDbStateBackend', o, ['table']);
-    this.table = checkTableName('DynamoDbStateBackend: table', o.table);
+    const given: Partial<DynamoDbStateBackendOptions> = (o as unknown) ?? {}; // without types nobody has said that there has to be one
+    checkOptions('DynamoDbStateBackend', given, ['table']);
+    this.table = checkTableName('DynamoDbStateBackend', given.table);
     Object.freeze(this);
   }
 
@@ -107,9 +109,12 @@ export function isTableName(name: unknown): name is string {
 
 function checkTableName(owner: string, name: unknown): string {
   if (isTableName(name)) return name;
+  const fault = name === undefined ? 'is missing' : `cannot be ${typeof name === 'string' ? `'${name}'` : nameOfKind(name)}`;
   throw new SluiceError('OPTION_INVALID', {
-    message: `${owner} is the name of a table: 3 to 255 letters, digits, '_', '-' and '.'`,
+    message: `${owner}: table ${fault}: it is the name of a DynamoDB table, of 3 to 255 letters, digits, '_', '-' and '.'`,
     next: 'fix-the-job',
+    advice: `write new ${owner}({ table: 'my-state' }), with a table whose keys are two texts, p and s; or take the backend out of the job and set state.backend: dynamodb and state.backend.dynamodb.table`,
+    option: 'table',
     value: name,
   });
 }

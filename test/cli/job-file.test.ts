@@ -60,6 +60,16 @@ const cases: readonly {
     exit: 1,
     says: /job\.ts threw when it was loaded: RangeError: too far/,
   },
+  {
+    name: 'a DynamoDbStateBackend without a table',
+    text: `import { defineJob, DynamoDbStateBackend } from 'sluice';
+export default defineJob('late', (env) => {
+  env.setStateBackend(new DynamoDbStateBackend());
+});`,
+    code: 'OPTION_INVALID',
+    exit: 1,
+    says: /DynamoDbStateBackend: table is missing.*write new DynamoDbStateBackend\(\{ table: 'my-state' \}\)/s,
+  },
 ];
 
 describe.each(['run', 'plan'])('sluice %s', (command) => {

@@ -30,14 +30,27 @@ describe('dynamoDbSink in transactional mode', () => {
 
 describe('DynamoDbStateBackend', () => {
   test.each([
-    [{}, /table/],
-    [{ table: '' }, /table/],
+    [undefined, /table is missing/],
+    [null, /table is missing/],
+    [{}, /table is missing/],
+    [{ table: '' }, /table cannot be ''/],
     [{ table: 'ab' }, /3 to 255/],
     [{ table: 'a b c' }, /3 to 255/],
-    [{ table: 7 }, /table/],
+    [{ table: 7 }, /table cannot be a number/],
+    ['states', /options are an object, not a string/],
     [{ table: 'states', tabel: 'x' }, /tabel/],
   ])('%j is refused', (o, message) => {
     expect(() => new DynamoDbStateBackend(o as never)).toThrow(message);
+  });
+
+  test('without a table says what to write', () => {
+    expect(() => new DynamoDbStateBackend(undefined as never)).toThrow(
+      expect.objectContaining({
+        code: 'OPTION_INVALID',
+        next: 'fix-the-job',
+        details: expect.objectContaining({ advice: expect.stringMatching(/^write new DynamoDbStateBackend\(\{ table: '/) }),
+      }),
+    );
   });
 
   test('takes the name of a table', () => {
