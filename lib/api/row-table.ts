@@ -57,12 +57,18 @@ export const rowRevisionAttribute = 'sluice_rev';
 /** An item of a table, its key included. */
 export type TableItem = RowFields;
 
-/** What an item becomes: whole, on the condition that it still has the revision with which it was read. */
+/** What an item had when it was read; all of it `undefined`: there was none. */
+export interface ReadItem {
+  readonly revision: number | undefined;
+  /** Under `rowTagAttribute`. A sink that writes at once sets it, and leaves the revision as it is or takes it away. */
+  readonly tag: string | undefined;
+}
+
+/** What an item becomes: whole, on the condition that it still has the revision and the tag with which it was read. */
 export interface ItemChange {
   /** With its key and the attribute `rowRevisionAttribute`. */
   readonly item: TableItem;
-  /** The revision that was read; `undefined`: the item had none, or did not exist. */
-  readonly expects: number | undefined;
+  readonly expects: ReadItem;
 }
 
 /** The items of a table, for a sink that decides what becomes of each. */
@@ -70,7 +76,7 @@ export interface ItemTable {
   /** Read strongly, in order of the keys; `undefined`: there is none. @param keys  each another one */
   read(keys: readonly RowFields[]): Promise<readonly (TableItem | undefined)[]>;
   /**
-   * Each by itself. `conflict`: the item has another revision, perhaps because an earlier try of the same change happened. `left`: it was throttled, or
+   * Each by itself. `conflict`: the item has another revision or tag, perhaps because an earlier try of the same change happened. `left`: it was throttled, or
    * nobody knows; whoever reads the item finds out.
    */
   changeEach(changes: readonly ItemChange[]): Promise<readonly ('changed' | 'conflict' | 'left')[]>;

@@ -1,4 +1,4 @@
-// Items of a user's table, each changed on the condition of its revision.
+// Items of a user's table, each changed on the condition that its revision and its tag are what was read.
 //   I1  Keys that a batch read leaves are asked again. One that gets none of them is throttled.
 //   I2  A condition that fails is a conflict, of one item or of all in a transaction. A transaction that ran into another one was throttled: nothing of it
 //       happened, and nothing is known of its conditions.
@@ -11,7 +11,15 @@ import {
   TransactionCanceledException,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb';
-import { type ItemChange, type ItemTable, type RowFields, rowRevisionAttribute, type TableItem } from '../../../api/row-table.ts';
+import {
+  type ItemChange,
+  type ItemTable,
+  type ReadItem,
+  type RowFields,
+  rowRevisionAttribute,
+  rowTagAttribute,
+  type TableItem,
+} from '../../../api/row-table.ts';
 import { canonicalDigits } from '../../../connectors/cloud/row-values.ts';
 import { type Attributes, attributesOf, fieldsOfAttributes } from '../../../connectors/cloud/rows/attributes.ts';
 import { SluiceError } from '../../../core/errors.ts';
@@ -109,9 +117,7 @@ export class DynamoItemTable implements ItemTable {
     return {
       TableName: this.#place.table,
       Item: itemOf(item),
-      ConditionExpression: expects === undefined ? 'attribute_not_exists(#rev)' : '#rev = :expected',
-      ExpressionAttributeNames: { '#rev': rowRevisionAttribute },
-      ...(expects === undefined ? {} : { ExpressionAttributeValues: { ':expected': { N: String(expects) } } }),
+      ...conditionOf(expects),
     };
   }
 
@@ -121,6 +127,19 @@ export class DynamoItemTable implements ItemTable {
       next: 'retry-invocation',
     });
   }
+}
+
+function conditionOf({ revision, tag }: ReadItem) {
+  const values: Record<string, AttributeValue> = {
+    ...(revision === undefined ? {} : { ':rev': { N: String(revision) } }),
+    ...(tag === undefined ? {} : { ':tag': { S: tag } }),
+  };
+  const isAs = (name: string): string => (values[`:${name}`] === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`);
+  return {
+    ConditionExpression: `${isAs('rev')} AND ${isAs('tag')}`,
+    ExpressionAttributeNames: { '#rev': rowRevisionAttribute, '#tag': rowTagAttribute },
+    ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: values }),
+  };
 }
 
 function nameOfKey(item: Item, names: readonly string[]): string {

@@ -2,9 +2,11 @@
 //   V1  The attributes of the row itself are always a committed version, so that whoever knows nothing of this reads no row that may yet be undone.
 //   V2  `sluice_before` is the version before it, for readers that began before the last commit; `sluice_next` is what transactions have staged that are
 //       not known to be settled, by tag.
-//   V3  Every change of ours raises `sluice_rev`, and is made on the condition that nobody else has changed the item since it was read.
+//   V3  Every change of ours raises `sluice_rev`, and is made on the condition that nobody else has changed the item since it was read: neither a
+//       transaction, which raises it, nor a sink that writes at once, which sets `sluice_tag` alone.
 
 import {
+  type ReadItem,
   type RowFields,
   type RowValue,
   rowGoneAttribute,
@@ -55,6 +57,14 @@ export function heldRow(key: RowFields, item: TableItem | undefined): HeldRow {
     current: currentOf(key, item),
     before: beforeOf(item.get(rowBeforeAttribute)),
     staged: optional(item.get(rowNextAttribute), (value) => listOf(value).map(versionOf)) ?? [],
+  };
+}
+
+/** The condition of a change. @throws SluiceError `DATA_DAMAGED` as `heldRow` */
+export function readItem(item: TableItem | undefined): ReadItem {
+  return {
+    revision: optional(item?.get(rowRevisionAttribute), (value) => Number(digitsOf(value))),
+    tag: optional(item?.get(rowTagAttribute), textOf),
   };
 }
 

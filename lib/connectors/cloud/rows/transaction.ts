@@ -22,7 +22,7 @@ import {
   withoutOpen,
 } from './commits.ts';
 import { applyRow, type Commits, type RowDecision, stageRow, unstageRow } from './decide-row.ts';
-import { type HeldRow, heldRow, itemOfRow, type RowVersion } from './held-row.ts';
+import { type HeldRow, heldRow, itemOfRow, type RowVersion, readItem } from './held-row.ts';
 import { itemBytes, itemBytesMax, keyShown } from './item-size.ts';
 
 /** One row as the transaction leaves it. */
@@ -80,7 +80,7 @@ export async function commitRows(t: RowTransaction): Promise<void> {
     if (step.kind === 'aborted') throw abortedBefore(t);
     if (step.kind === 'superseded') throw takenOver(t, step.by);
     if (step.kind === 'commit') {
-      const decided = [changeOf(itemOfHead(step.head), head.revision), changeOf(markerOf(t, 'committed'), undefined)];
+      const decided = [changeOf(itemOfHead(step.head), head), changeOf(markerOf(t, 'committed'))];
       const rows = inPlace ? await rowsInPlace(t, step.head) : [];
       if (!fits([...decided, ...rows])) {
         await stageAll(t, head);
@@ -109,7 +109,7 @@ export async function abortRows(t: RowTransaction): Promise<void> {
     if (decision === 'committed') return;
     if (decision === 'aborted') break;
     if (rounds === roundsMax) throw restless(t);
-    const [outcome] = await t.table.changeEach([changeOf(marker, undefined)]);
+    const [outcome] = await t.table.changeEach([changeOf(marker)]);
     if (outcome === 'changed') break;
     await pause(t, rounds);
   }
@@ -185,7 +185,7 @@ async function decideRows(
       decision = decide(held, row.version, commitsKnown(known));
     }
     if (decision.kind === 'foreign') throw foreign(t, held, decision.tag);
-    if (decision.kind === 'change') decided.push({ row, change: { item: itemThatFits(decision.row), expects: held.revision } });
+    if (decision.kind === 'change') decided.push({ row, change: { item: itemThatFits(decision.row), expects: readItem(items[i]) } });
   }
   return decided;
 }
@@ -215,8 +215,9 @@ function itemThatFits(row: HeldRow): ReturnType<typeof itemOfRow> {
   });
 }
 
-function changeOf(item: ItemChange['item'], expects: number | undefined): ItemChange {
-  return { item, expects };
+/** Of a head or a marker: they have no tags. */
+function changeOf(item: ItemChange['item'], read?: Pick<CommitHead, 'revision'>): ItemChange {
+  return { item, expects: { revision: read?.revision, tag: undefined } };
 }
 
 function fits(changes: readonly ItemChange[]): boolean {
@@ -231,7 +232,7 @@ async function close(t: RowTransaction): Promise<void> {
   for (let rounds = 0; rounds < roundsMax; rounds++) {
     const { head } = await lookAt(t);
     if (!head.open.includes(t.tag)) return;
-    const [outcome] = await t.table.changeEach([changeOf(itemOfHead(withoutOpen(head, t.tag)), head.revision)]);
+    const [outcome] = await t.table.changeEach([changeOf(itemOfHead(withoutOpen(head, t.tag)), head)]);
     if (outcome === 'changed') return;
     await pause(t, rounds);
   }

@@ -2,6 +2,7 @@
 // anew; and whatever happens to whoever commits, in the end the rows are those of the transactions.
 import { describe, expect, test } from 'vitest';
 import type { RowFields } from '../../../../../lib/api/row-table.ts';
+import { tagText } from '../../../../../lib/connectors/cloud/row-tags.ts';
 import { keyName } from '../../../../../lib/connectors/cloud/row-writes.ts';
 import { type CommitHead, headKey, headOf } from '../../../../../lib/connectors/cloud/rows/commits.ts';
 import { heldRow } from '../../../../../lib/connectors/cloud/rows/held-row.ts';
@@ -402,5 +403,56 @@ describe('what cannot be', () => {
     await commitRows(big(2));
     await prepareRows(big(3));
     await commitRows(big(3));
+  });
+});
+
+describe('a later run writes a row at once, while a transaction has it in hand', () => {
+  const by = (begunMs: number): RowFields => new Map([['by', { kind: 'text', text: `run ${begunMs}` }]]);
+  const write = (world: World, n: number, how: 'replace' | 'merge', begunMs: number): void =>
+    world.table.writeAtOnce({
+      how,
+      key: keyOf(n),
+      fields: by(begunMs),
+      tag: tagText({ begunMs, generation: 0, n: world.table.requests + 1, index: 0 }),
+    });
+  /** How the transaction finds the row. */
+  const founds = ['with a revision', 'with a tag alone', 'not at all'] as const;
+
+  async function worldWith(n: number, found: (typeof founds)[number]): Promise<World> {
+    const world = new World();
+    world.table.onEffect = () => undefined;
+    if (found === 'with a revision') await settle(world, planned(1, n, n + 1));
+    if (found === 'with a tag alone') write(world, n, 'replace', 0);
+    return world;
+  }
+
+  test.each([
+    ['in one request', 17, commitRows],
+    ['staged', 106, prepareRows],
+  ] as const)('it stays as the later run left it, and the transaction is told (%s)', async (_, to, carryOut) => {
+    const n = 8;
+    for (const how of ['replace', 'merge'] as const)
+      for (const found of founds)
+        for (const request of [1, 2, 3]) {
+          const world = await worldWith(n, found);
+          const at = world.table.requests + request;
+          const weather: Weather = { before: (asked) => (asked === at ? write(world, n, how, 2) : undefined) };
+          await expect(carryOut(world.transaction(planned(2, 5, to), weather))).rejects.toMatchObject({ code: 'OUTPUT_CONFLICT' });
+          expect(world.table.items.get(keyName(keyOf(n)))?.get('by'), `${how} before request ${request}, found ${found}`).toEqual(
+            by(2).get('by'),
+          );
+        }
+  });
+
+  test('an earlier run that does so is overwritten, as ever', async () => {
+    const n = 8;
+    for (const found of founds) {
+      const world = await worldWith(n, found);
+      const at = world.table.requests + 3;
+      const weather: Weather = { before: (asked) => (asked === at ? write(world, n, 'merge', 0) : undefined) };
+      const transaction = planned(2, 5, 17);
+      await commitRows(world.transaction(transaction, weather));
+      expect(world.table.items.get(keyName(keyOf(n)))?.get('by')).toEqual({ kind: 'text', text: transaction.tag });
+    }
   });
 });

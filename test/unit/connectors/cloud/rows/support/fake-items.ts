@@ -3,10 +3,13 @@ import {
   type ItemChange,
   type ItemTable,
   type RowFields,
+  type RowWrite,
   rowRevisionAttribute,
+  rowTagAttribute,
   type TableItem,
 } from '../../../../../../lib/api/row-table.ts';
 import { keyName } from '../../../../../../lib/connectors/cloud/row-writes.ts';
+import { readItem } from '../../../../../../lib/connectors/cloud/rows/held-row.ts';
 import { itemBytes, itemBytesMax } from '../../../../../../lib/connectors/cloud/rows/item-size.ts';
 import { SluiceError } from '../../../../../../lib/core/errors.ts';
 import { MiB } from '../../../../../../lib/core/limits.ts';
@@ -80,12 +83,19 @@ export class FakeItems {
   #check({ item, expects }: ItemChange): void {
     const bytes = itemBytes(item);
     if (bytes > itemBytesMax) throw invalid(`an item of ${bytes} bytes`);
-    if (revisionOf(item) !== (expects ?? 0) + 1) throw invalid('a revision that is not the next one');
+    if (revisionOf(item) !== (expects.revision ?? 0) + 1) throw invalid('a revision that is not the next one');
   }
 
   #holds({ item, expects }: ItemChange): boolean {
-    const held = this.items.get(this.#name({ item }));
-    return (held === undefined || !held.has(rowRevisionAttribute) ? undefined : revisionOf(held)) === expects;
+    const read = readItem(this.items.get(this.#name({ item })));
+    return read.revision === expects.revision && read.tag === expects.tag;
+  }
+
+  /** As a sink that writes at once does: it knows no revisions. */
+  writeAtOnce({ how, key, fields, tag }: Omit<RowWrite, 'alsoOver'>): void {
+    const held = this.items.get(keyName(key));
+    const kept = how === 'merge' ? (held ?? []) : [];
+    this.items.set(keyName(key), new Map([...kept, ...key, ...fields, [rowTagAttribute, { kind: 'text', text: tag }]]));
   }
 
   #name({ item }: Pick<ItemChange, 'item'>): string {
