@@ -45,15 +45,3 @@ export async function ifInState(request: Promise<unknown>): Promise<void> {
     if (!isSluiceError(error) || error.code !== 'JOB_NOT_IN_STATE') throw error;
   }
 }
-
-const passing: ReadonlySet<string> = new Set(['try-again', 'retry-invocation', 'recover-subtask']);
-
-/** Errors of services that were made to fail, and that nobody answered, are part of the game; anything else is a defect. */
-export function isPassing(error: unknown): boolean {
-  if (isSluiceError(error) && passing.has(error.next)) return true;
-  return error instanceof Error && /^no answer from |^nobody answered /.test(error.message);
-}
-
-export function textOf(error: unknown): string {
-  return error instanceof Error ? (error.stack ?? error.message) : String(error);
-}

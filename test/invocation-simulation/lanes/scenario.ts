@@ -18,11 +18,12 @@ import {
   seededRandom,
   World,
 } from '../../../lib/testing/index.ts';
-import { type ActorOptions, isPassing, textOf } from '../actor.ts';
+import type { ActorOptions } from '../actor.ts';
 import { Chaos, drawRates } from '../chaos.ts';
 import { Coordinator } from '../coordinator.ts';
 import { Counts } from '../counts.ts';
 import { runCourier } from '../courier.ts';
+import { isPassing, textOf } from '../defects.ts';
 import { Fleet, pause, type UnderTest } from '../fleet.ts';
 import { hostOf, patientPorts, planOf } from '../processes.ts';
 import { quietHooks } from '../service-hooks.ts';
