@@ -5,13 +5,14 @@ import { GetEventSourceMappingCommand, InvokeCommand, LambdaClient } from '@aws-
 import { GetObjectCommand, ListObjectsV2Command, S3Client } from '@aws-sdk/client-s3';
 import { SFNClient, StartExecutionCommand } from '@aws-sdk/client-sfn';
 import { openAwsPorts } from '../../lib/adapters/aws/aws-ports.ts';
+import { streamsIn } from '../../lib/adapters/aws/exchange-place.ts';
 import { systemRandom } from '../../lib/adapters/embedded/system-clock.ts';
 import { type DeployedJob, readStack } from '../../lib/cli/aws/stack.ts';
 import { commitsKey, committedRow } from '../../lib/index.ts';
 import { readExistingJob } from '../../lib/invocation/coordinator/read-job.ts';
 import type { InvocationPorts } from '../../lib/invocation/ports.ts';
 import { type Cloud, eventually } from './cloud.ts';
-import { QueueInput, type StreamInput, type VisitInput } from './inputs.ts';
+import { QueueInput, StreamInput, type VisitInput } from './inputs.ts';
 import type { PageRow, Visit } from './jobs/visits.ts';
 import { inOrder, lastPage, minuteMs, Oracle } from './oracle.ts';
 
@@ -49,6 +50,8 @@ export class DeployedVisits {
   #bind!: VisitsBind;
   #ports!: InvocationPorts;
   #visits = 0;
+  /** Streams between its stages. */
+  readonly exchanges: StreamInput[] = [];
 
   constructor(cloud: Cloud, name: 'stream' | 'fifo' | 'standard', stream?: StreamInput) {
     this.name = name;
@@ -65,15 +68,28 @@ export class DeployedVisits {
     const { Stacks: stacks } = await new CloudFormationClient({}).send(new DescribeStacksCommand({ StackName: this.stack }));
     const bound = stacks?.[0]?.Outputs?.find(({ OutputKey: key }) => key?.endsWith('SluiceBind'))?.OutputValue;
     this.#bind = JSON.parse(bound ?? '{}') as VisitsBind;
-    const { mapping, functionName } = await this.#sourceMapping();
+    const exchanges = await this.#exchangeStreams();
+    const { mapping, functionName } = await this.#mappingOf(this.#stream?.arn ?? this.#bind.visits.queue.split('/').at(-1) ?? '');
     this.#input = this.#stream ?? new QueueInput({ url: this.#bind.visits.queue, functionName });
     await eventually(`${this.stack} runs`, async () => ((await this.#pulse()) === 'running' ? true : undefined));
     await new SFNClient({}).send(new StartExecutionCommand({ stateMachineArn: this.#deployed.stateMachine }));
     this.#stream?.read({ functionName, mapping, random });
+    for (const { stream, ...read } of exchanges) stream.read({ ...read, random });
   }
 
-  async #sourceMapping(): Promise<{ readonly mapping: string; readonly functionName: string }> {
-    const arn = this.#stream?.arn ?? this.#bind.visits.queue.split('/').at(-1) ?? '';
+  /** The emulator makes the streams of a stack; those that are read are of another one, in which shards split. */
+  async #exchangeStreams(): Promise<readonly { readonly stream: StreamInput; readonly mapping: string; readonly functionName: string }[]> {
+    const made = [];
+    for (const { stream: arn, targets } of Object.values(streamsIn(this.#deployed.queues))) {
+      const stream = new StreamInput(arn.split('/').at(-1) ?? '');
+      await stream.create(targets);
+      this.exchanges.push(stream);
+      made.push({ stream, ...(await this.#mappingOf(arn)) });
+    }
+    return made;
+  }
+
+  async #mappingOf(arn: string): Promise<{ readonly mapping: string; readonly functionName: string }> {
     for (const mapping of this.#deployed.mappings) {
       const found = await this.#lambda.send(new GetEventSourceMappingCommand({ UUID: mapping }));
       if (found.EventSourceArn?.endsWith(arn)) return { mapping, functionName: found.FunctionArn ?? '' };
@@ -205,6 +221,6 @@ export class DeployedVisits {
   }
 
   async stop(): Promise<void> {
-    await this.#input?.stop();
+    await Promise.all([this.#input, ...this.exchanges].map((input) => input?.stop()));
   }
 }

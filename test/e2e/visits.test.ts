@@ -1,5 +1,6 @@
-// One job in three stacks, over a stream, a FIFO queue and a standard queue, from its deployment to its removal. What tables and objects hold is held
-// against what was sent, whatever was delivered twice or at once, whoever died of it, and whatever was deployed, resharded or restored on the way.
+// One job in three stacks, over a stream, a FIFO queue and a standard queue, from its deployment to its removal. Between its stages the first sends by
+// streams, the others by queues. What tables and objects hold is held against what was sent, whatever was delivered twice or at once, whoever died of it,
+// and whatever was deployed, resharded or restored on the way.
 import { GetEventSourceMappingCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { readStack } from '../../lib/cli/aws/stack.ts';
@@ -13,6 +14,7 @@ const app = 'visits.ts';
 let cloud: Cloud;
 let stream: StreamInput;
 let jobs: readonly DeployedVisits[] = [];
+let streaming: DeployedVisits;
 let fifo: DeployedVisits;
 /** The checkpoint that each job is taken back to. */
 const early = new Map<string, number>();
@@ -40,7 +42,7 @@ afterAll(async () => {
 test('stacks are deployed, and the first pulse of each makes its job', async () => {
   expectDone(await deploy());
   jobs = [new DeployedVisits(cloud, 'stream', stream), new DeployedVisits(cloud, 'fifo'), new DeployedVisits(cloud, 'standard')];
-  fifo = jobs[1]!;
+  [streaming, fifo] = [jobs[0]!, jobs[1]!];
   const random = seededRandom(7);
   await each((job) => job.begin(() => random.below(1_000) / 1_000));
 });
@@ -76,12 +78,12 @@ test('nothing is lost or counted twice by a function that never comes back, a sh
   });
 });
 
-test('shards that are merged hand their state over', async () => {
+test('shards that are merged hand their state over, while those between stages are split', async () => {
   await each(async (job) => {
     await job.send(job.visits(4, 60));
     await job.expectTotals();
   });
-  await stream.merge();
+  await Promise.all([stream.merge(), ...streaming.exchanges.map((exchange) => exchange.split())]);
   await each(async (job) => {
     await job.send(job.visits(5, 60));
     await job.expectTotals();
@@ -102,8 +104,10 @@ test('a restore to an early checkpoint takes each job back, and what came since 
 test('windows are visible once each, but for those that later checkpoints had shown before the restore', async () => {
   await each((job) => job.expectPages(early.get(job.name)!));
   await each((job) => job.expectTotals());
-  expect(stream.counts).toMatchObject({ again: expect.any(Number) as number, shardsEnded: 3 });
-  expect(Math.min(stream.counts.again, stream.counts.overlapping, stream.counts.failed)).toBeGreaterThan(0);
+  const streams = [stream, ...streaming.exchanges];
+  expect(streams.map(({ counts }) => counts.shardsEnded)).toEqual([3, 1, 1]);
+  for (const { counts } of streams.slice(0, 2)) expect(Math.min(counts.again, counts.overlapping)).toBeGreaterThan(0);
+  expect(stream.counts.failed).toBeGreaterThan(0);
 });
 
 test('a job with another plan is refused before anything changes', async () => {

@@ -1,5 +1,6 @@
 // The app that the end-to-end test deploys: one job in three stacks, over a stream, a FIFO queue and a standard queue, each with tables and a bucket of
-// its own. Variables stand for what changes between two deployments: MEMORY for what leaves the plan alone, ANOTHER_PLAN for what does not.
+// its own; over a stream it sends by streams between its stages as well. Variables stand for what changes between two deployments: MEMORY for what leaves
+// the plan alone, ANOTHER_PLAN for what does not.
 import { App, Duration, RemovalPolicy, Stack } from 'aws-cdk-lib';
 import { AttributeType, BillingMode, Table } from 'aws-cdk-lib/aws-dynamodb';
 import { Stream } from 'aws-cdk-lib/aws-kinesis';
@@ -40,6 +41,7 @@ for (const input of ['stream', 'fifo', 'standard']) {
   new SluiceJob(stack, 'Job', {
     entry: new URL('../jobs/visits.ts', import.meta.url).pathname,
     bind: { visits: inputOf(stack, input), totals, minutes, pages },
+    exchange: input === 'stream' ? 'kinesis' : 'sqs',
     params: { input, ...(process.env.ANOTHER_PLAN === input ? { 'another-plan': 'true' } : {}) },
     removalPolicy,
     memoryMb: Number(process.env.MEMORY ?? 512),
