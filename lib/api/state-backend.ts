@@ -1,5 +1,4 @@
 import { SluiceError } from '../core/errors.ts';
-import { nameOfKind } from '../core/kinds.ts';
 import { formatBytes, MiB } from '../core/limits.ts';
 import { checkOptions, checkWhole } from './option-checks.ts';
 
@@ -109,12 +108,10 @@ export function isTableName(name: unknown): name is string {
 
 function checkTableName(owner: string, name: unknown): string {
   if (isTableName(name)) return name;
-  const fault = name === undefined ? 'is missing' : `cannot be ${typeof name === 'string' ? `'${name}'` : nameOfKind(name)}`;
   throw new SluiceError('OPTION_INVALID', {
-    message: `${owner}: table ${fault}: it is the name of a DynamoDB table, of 3 to 255 letters, digits, '_', '-' and '.'`,
+    message: `${owner}: table is ${name === undefined ? 'missing' : 'no name'}: 3 to 255 letters, digits, '_', '-' and '.'`,
     next: 'fix-the-job',
-    advice: `write new ${owner}({ table: 'my-state' }), with a table whose keys are two texts, p and s; or take the backend out of the job and set state.backend: dynamodb and state.backend.dynamodb.table`,
-    option: 'table',
+    advice: `write new ${owner}({ table: 'NAME' })`,
     value: name,
   });
 }

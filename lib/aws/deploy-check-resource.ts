@@ -1,7 +1,10 @@
 // The custom resource around deploy-check.ts: gathers the facts, and tells CloudFormation what was decided. It always tells something, because a
 // deployment that hears nothing waits for an hour.
+//   R1  A rollback is never refused. What it goes back to is what ran before, and the job has it still; but a stream may have been split since, or a
+//       table be unreadable, and a stack that can go neither on nor back has to be freed by hand.
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DescribeStreamSummaryCommand, KinesisClient } from '@aws-sdk/client-kinesis';
 import { GetAccountSettingsCommand, LambdaClient } from '@aws-sdk/client-lambda';
@@ -44,39 +47,47 @@ export interface CheckQuestions {
   home(table: string): Promise<Home | undefined>;
   openShards(arn: string): Promise<number | undefined>;
   account(): Promise<DeploymentFacts['account']>;
+  /** Whether the stack goes back to what it was; false where that cannot be found out. */
+  isRollback(stack: string): Promise<boolean>;
 }
 
 /** @returns why not, in one line; `undefined`: go on */
 export async function refusalOf(request: CheckRequest, ask: CheckQuestions): Promise<string | undefined> {
   if (request.RequestType === 'Delete') return undefined;
+  try {
+    await check(request, ask);
+    return undefined;
+  } catch (error) {
+    if (request.RequestType === 'Update' && (await ask.isRollback(request.StackId))) return undefined; // R1
+    return describeError(error).replaceAll('\n', ';');
+  }
+}
+
+/** @throws SluiceError of `decideDeployment`, and what the account could not be asked for */
+async function check(request: CheckRequest, ask: CheckQuestions): Promise<void> {
   const { Table: table, PlanHash: hash, Stages: stages, Streams: streams, Reserved: reserved } = request.ResourceProperties;
   type Told = { readonly id: number; readonly name: string; readonly inputs: number; readonly parallelism: number };
   type Stream = { readonly arn: string; readonly name: string; readonly reserved?: number };
-  try {
-    const plan = {
-      hash,
-      stages: (JSON.parse(stages) as Told[]).map((stage) => ({ ...stage, inputs: Array.from({ length: stage.inputs }) })),
-    };
-    const known = (JSON.parse(streams) as Stream[]).map(async ({ arn, name, reserved: of }) => ({
-      name,
-      arn,
-      shards: await ask.openShards(arn),
-      reserved: of,
-    }));
-    const home = await ask.home(table);
-    decideDeployment({
-      item: await ask.item(table),
-      hasRead: home?.streams,
-      exchange: exchangeOf(request.ResourceProperties, home),
-      plan,
-      streams: await Promise.all(known),
-      account: await ask.account(),
-      reserves: Number(reserved) - Number(request.OldResourceProperties?.Reserved ?? 0),
-    });
-    return undefined;
-  } catch (error) {
-    return describeError(error).replaceAll('\n', ';');
-  }
+  const plan = {
+    hash,
+    stages: (JSON.parse(stages) as Told[]).map((stage) => ({ ...stage, inputs: Array.from({ length: stage.inputs }) })),
+  };
+  const known = (JSON.parse(streams) as Stream[]).map(async ({ arn, name, reserved: of }) => ({
+    name,
+    arn,
+    shards: await ask.openShards(arn),
+    reserved: of,
+  }));
+  const home = await ask.home(table);
+  decideDeployment({
+    item: await ask.item(table),
+    hasRead: home?.streams,
+    exchange: exchangeOf(request.ResourceProperties, home),
+    plan,
+    streams: await Promise.all(known),
+    account: await ask.account(),
+    reserves: Number(reserved) - Number(request.OldResourceProperties?.Reserved ?? 0),
+  });
 }
 
 function exchangeOf(
@@ -110,6 +121,7 @@ function questions(): CheckQuestions {
   const dynamodb = new DynamoDBClient(settings);
   const kinesis = new KinesisClient(settings);
   const lambda = new LambdaClient(settings);
+  const cloudformation = new CloudFormationClient(settings);
   const itemsOf = (table: string): DynamoItems => new DynamoItems({ client: dynamodb, table }, systemRandom);
   return {
     item: async (table) => (await granted(() => readJob({ items: itemsOf(table) })))?.item,
@@ -126,6 +138,15 @@ function questions(): CheckQuestions {
       } catch (error) {
         console.log(`the limits of the account are not known: ${error}`); // V3
         return undefined;
+      }
+    },
+    isRollback: async (stack) => {
+      try {
+        const { Stacks: [found] = [] } = await cloudformation.send(new DescribeStacksCommand({ StackName: stack }));
+        return found?.StackStatus === 'UPDATE_ROLLBACK_IN_PROGRESS';
+      } catch (error) {
+        console.log(`whether this is a rollback is not known: ${error}`);
+        return false;
       }
     },
   };

@@ -47,6 +47,7 @@ export function createPlanCheck(scope: Construct, p: PlanCheckProps): readonly C
   allow(fn.role, [{ actions: ['dynamodb:GetItem'], resources: [table.tableArn] }]);
   allowKey(fn.role, table.encryptionKey, keyReads);
   if (streams.length > 0) allow(fn.role, [{ actions: ['kinesis:DescribeStreamSummary'], resources: streams.map(({ arn }) => arn) }]);
+  allow(fn.role, [{ actions: ['cloudformation:DescribeStacks'], resources: [Stack.of(scope).stackId] }]);
   allow(fn.role, [{ actions: ['lambda:GetAccountSettings'], resources: ['*'] }]);
   answered(fn.role, { 'AwsSolutions-IAM5[Resource::*]': 'The limits of an account are no resource that could be named.' });
 

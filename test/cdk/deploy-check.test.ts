@@ -117,6 +117,7 @@ describe('the custom resource', () => {
     home: () => Promise.resolve<Home | undefined>({ table: 'table', streams: { clicks: 'arn' }, exchange: 'kinesis' }),
     openShards: () => Promise.resolve(4),
     account: () => Promise.resolve({ limit: 1_000, unreserved: 105 }),
+    isRollback: () => Promise.resolve(false),
   };
 
   test('counts as reserved anew only what the stack did not reserve before', async () => {
@@ -152,10 +153,35 @@ describe('the custom resource', () => {
     expect(await refusalOf(request({ OldResourceProperties: refused }), enough)).toBeUndefined();
   });
 
+  test.each([
+    ['a stream was split since, beyond what was reserved then', { openShards: () => Promise.resolve(12) }],
+    ['others have taken what it would reserve again', { account: () => Promise.resolve({ limit: 1_000, unreserved: 101 }) }],
+    ['the table cannot be read', { item: () => Promise.reject(new Error('KMSAccessDeniedException')) }],
+    ['the stream is gone', { openShards: () => Promise.reject(new Error('ResourceNotFoundException')) }],
+  ] as const)('lets a rollback pass when %s, which refuses anything else', async (_, found) => {
+    const streams = JSON.stringify([{ arn: 'arn', name: 'clicks', reserved: 10 }]);
+    const update = request({
+      ResourceProperties: { ...request({}).ResourceProperties, Streams: streams },
+      OldResourceProperties: { PlanHash: 'b'.repeat(32), Reserved: '5' },
+    });
+    const asked: string[] = [];
+    const isRollback = (stack: string): Promise<boolean> => Promise.resolve(asked.push(stack) > 0);
+    expect(await refusalOf(update, { ...ask, ...found })).not.toBeUndefined();
+    expect(await refusalOf(update, { ...ask, ...found, isRollback })).toBeUndefined();
+    expect(asked).toEqual(['stack']);
+    expect(await refusalOf({ ...update, RequestType: 'Create' }, { ...ask, ...found, isRollback })).not.toBeUndefined();
+  });
+
   test('lets a stack go without asking anything, also when nothing can be asked any more', async () => {
     const never = (): Promise<never> => Promise.reject(new Error('nobody is there'));
     expect(
-      await refusalOf(request({ RequestType: 'Delete' }), { item: never, home: never, openShards: never, account: never }),
+      await refusalOf(request({ RequestType: 'Delete' }), {
+        item: never,
+        home: never,
+        openShards: never,
+        account: never,
+        isRollback: never,
+      }),
     ).toBeUndefined();
     expect(await refusalOf(request({}), { ...ask, item: never })).toBe('nobody is there');
   });

@@ -102,6 +102,7 @@ describe('roles', () => {
       ClicksCheckLog: log,
       ClicksTable: ['dynamodb:GetItem'],
       Stream: ['kinesis:DescribeStreamSummary'],
+      '{"Ref":"AWS::StackId"}': ['cloudformation:DescribeStacks'],
       '*': ['lambda:GetAccountSettings'],
     });
     expect(told(clicks, 'ClicksSchedule')).toEqual({ ClicksCoordinator: ['states:StartExecution'] });

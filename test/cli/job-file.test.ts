@@ -68,7 +68,7 @@ export default defineJob('late', (env) => {
 });`,
     code: 'OPTION_INVALID',
     exit: 1,
-    says: /DynamoDbStateBackend: table is missing.*write new DynamoDbStateBackend\(\{ table: 'my-state' \}\)/s,
+    says: /DynamoDbStateBackend: table is missing.*write new DynamoDbStateBackend\(\{ table: 'NAME' \}\)/s,
   },
 ];
 

@@ -130,15 +130,14 @@ export class DynamoItemTable implements ItemTable {
 }
 
 function conditionOf({ revision, tag }: ReadItem) {
-  const values: Record<string, AttributeValue> = {
-    ...(revision === undefined ? {} : { ':rev': { N: String(revision) } }),
-    ...(tag === undefined ? {} : { ':tag': { S: tag } }),
-  };
+  const values: Record<string, AttributeValue> = {};
+  if (revision !== undefined) values[':rev'] = { N: String(revision) };
+  if (tag !== undefined) values[':tag'] = { S: tag };
   const isAs = (name: string): string => (values[`:${name}`] === undefined ? `attribute_not_exists(#${name})` : `#${name} = :${name}`);
   return {
     ConditionExpression: `${isAs('rev')} AND ${isAs('tag')}`,
     ExpressionAttributeNames: { '#rev': rowRevisionAttribute, '#tag': rowTagAttribute },
-    ...(Object.keys(values).length === 0 ? {} : { ExpressionAttributeValues: values }),
+    ...((revision ?? tag) === undefined ? {} : { ExpressionAttributeValues: values }),
   };
 }
 

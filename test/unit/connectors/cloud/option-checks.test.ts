@@ -33,10 +33,10 @@ describe('DynamoDbStateBackend', () => {
     [undefined, /table is missing/],
     [null, /table is missing/],
     [{}, /table is missing/],
-    [{ table: '' }, /table cannot be ''/],
+    [{ table: '' }, /table is no name/],
     [{ table: 'ab' }, /3 to 255/],
     [{ table: 'a b c' }, /3 to 255/],
-    [{ table: 7 }, /table cannot be a number/],
+    [{ table: 7 }, /table is no name/],
     ['states', /options are an object, not a string/],
     [{ table: 'states', tabel: 'x' }, /tabel/],
   ])('%j is refused', (o, message) => {
