@@ -17,6 +17,7 @@ import { createEnvironment, createServices } from '../../../lib/invocation/unit/
 import { listLetters } from '../../../lib/invocation/unit/look.ts';
 import { describe as describeJob } from '../../../lib/operators/describe.ts';
 import { type FakeCall, FakeService, fakePorts, promptCall } from '../../../lib/testing/invocation/index.ts';
+import { seededRandom } from '../../../lib/testing/seeded-random.ts';
 import { fifoEvent } from './events.ts';
 
 interface Click {
@@ -73,6 +74,10 @@ async function startedJob(): Promise<FakeService> {
   await createJob(fakePorts(service), { plan, splits: new Map([[0, laneSplits({ lanes: 1 })]]), nowMs: clock.now() });
   return service;
 }
+
+/** Too long for an entry, and nothing can make it shorter. */
+const random = seededRandom(1);
+const longText = Buffer.from(Uint32Array.from({ length: 50_000 }, () => random.bits()).buffer).toString('base64');
 
 const click = (user: string): string => JSON.stringify({ user });
 const event = fifoEvent([
@@ -167,5 +172,27 @@ describe('an event that cannot be taken fails with a reason and stays where it i
     const { handle } = sandboxOf(service, { call });
     await expect(handle(0, event)).rejects.toThrow(`${code}: dynamodb:GetItem in table clicks: ${name}: said the service`);
     expect(await sandboxOf(service).handle(0, event)).toEqual([]);
+  });
+
+  it.each([
+    ['the exchange', 'exchange.send', 'KmsAccessDenied', ''],
+    ['the bucket', 'objects.putIfAbsent', 'KMS.DisabledException', longText],
+    ['the bucket, by its policy', 'objects.putIfAbsent', 'AccessDenied', longText],
+  ])('where the key of %s may not be used; when it may again, everything has its effect once', async (_, method, name, note) => {
+    const service = await startedJob();
+    const call: FakeCall = async (asked, place, effect) => {
+      if (asked !== method) return await promptCall(asked, place, effect);
+      const message = 'is not authorized to perform: kms:GenerateDataKey on resource: arn:aws:kms:us-east-1:1:key/k';
+      throw errorOf(Object.assign(new Error(message), { name }), `${method} ${place}`);
+    };
+    const large = fifoEvent([
+      { id: 'm1', group: 'eu', body: JSON.stringify({ user: 'ada', note }) },
+      { id: 'm2', group: 'us', body: JSON.stringify({ user: 'ada', note }) },
+    ]);
+    await expect(sandboxOf(service, { call }).handle(0, large)).rejects.toThrow(/^STORE_FORBIDDEN: .*kms:GenerateDataKey/);
+    const { handle, exchange, printed } = sandboxOf(service);
+    expect(await handle(0, large)).toEqual([]);
+    await exchange();
+    expect(printed).toEqual(['1', '2']);
   });
 });
