@@ -25,7 +25,8 @@ export interface AppendSinkOptions<T> {
  * Sends rows to an SQS queue: `sqsSink('orders', { key: (o) => o.user })`. The name is bound outside the job.
  *
  * A FIFO queue drops rows that it got in the last five minutes, so that a crash repeats none within this time; a standard queue may get rows twice after a
- * crash or a restore. Rows of different subtasks have no order.
+ * crash or a restore. Rows of different subtasks have no order. A row is known by the name of the job and what it was made of, so a queue takes rows of
+ * two jobs of one name for repeats of each other.
  *
  * @throws SluiceError at once: `OPTION_INVALID`, `OPTION_UNKNOWN`; while the job runs: `RECORD_TOO_LARGE` above 1 MiB, `VALUE_NOT_ENCODABLE`,
  *   `SINK_NOT_WRITTEN`
