@@ -1,6 +1,7 @@
 // Records of a mapping's event, in order, as the source reads them.
 //   R1  How many records came before is the subtask's to know: an event says only where each of its records ends.
 //   R2  A record that cannot be read, and that the format does not pass over, ends the event: what lies before it is taken first.
+//   R3  What is malformed has a place of its own, so that it is known when it comes again with other records behind it.
 
 import type { Source, SourceOutput } from '../api/source.ts';
 import type { EventRecord } from '../invocation/invocation.ts';
@@ -24,35 +25,28 @@ export interface ReadEvents {
 export function readEvents(source: Pick<Source<unknown>, 'readRecord'>, records: readonly DeliveredRecord[]): ReadEvents {
   const events: EventRecord[] = [];
   const numbers: string[] = [];
-  let aside: { readonly side: string; readonly value: unknown; readonly number: string }[] = [];
-  const give = (after: EventRecord['after']): void => {
-    for (const { side, value, number } of aside) {
-      events.push({ value, after, side });
-      numbers.push(number);
-    }
-    aside = [];
+  const give = (event: EventRecord, number: string): void => {
+    events.push(event);
+    numbers.push(number);
   };
   for (const { number, data, key } of records) {
+    const placeOf = (sub: number): EventRecord['after'] => ({ index: uncounted, at: { sequence: number, sub } });
     const out: SourceOutput<unknown> = {
       values: [],
       count: 0,
-      side: ({ id: side }, value) => aside.push({ side, value, number }),
+      side: ({ id: side }, value) => give({ value, after: placeOf(0), side }, number),
     };
+    const before = events.length;
     try {
       source.readRecord?.(data, out, key);
     } catch (error) {
-      if (events.length === 0) throw error;
+      events.length = before;
+      numbers.length = before;
+      if (before === 0) throw error;
       numbers.push(number);
       return { events, numbers };
     }
-    for (let sub = 0; sub < out.count; sub++) {
-      const after = { index: uncounted, at: { sequence: number, sub } };
-      give(after);
-      events.push({ value: out.values[sub], after });
-      numbers.push(number);
-    }
+    for (let sub = 0; sub < out.count; sub++) give({ value: out.values[sub], after: placeOf(sub) }, number);
   }
-  const last = aside.at(-1);
-  if (last !== undefined) give({ index: uncounted, at: { sequence: last.number, sub: 0 } });
   return { events, numbers };
 }

@@ -7,8 +7,8 @@ export interface EventRecord {
   readonly value: unknown;
   readonly after: SplitPosition;
   /**
-   * Of a malformed one, the tag of its side output. Such records stand before the good one that was read with them and share its `after`, so an
-   * event is cut behind good records, or where only malformed ones are left.
+   * Of a malformed one, the tag of its side output. Such records stand before the good one that was read with them and, where records are counted, share
+   * its `after`; so an event is cut behind good records, or where only malformed ones are left.
    */
   readonly side?: string | undefined;
   /** Which malformed record of its split, from 0; `side` only. */

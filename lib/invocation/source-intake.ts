@@ -249,8 +249,9 @@ export function countedRecords(
   return records.map((record) => {
     if (record.after.index !== uncounted) return record;
     const isRepeat = split.position !== undefined && comparePlaces(record.after.at, split.position.at) <= 0;
-    if (record.side !== undefined) return { ...record, nth: isRepeat ? -1 : malformed++ };
-    return { ...record, after: { index: isRepeat ? index : ++index, at: record.after.at } };
+    const { at } = record.after;
+    if (record.side !== undefined) return { ...record, nth: isRepeat ? -1 : malformed++, after: { index, at } };
+    return { ...record, after: { index: isRepeat ? index : ++index, at } };
   });
 }
 

@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest';
+import { createHash } from 'node:crypto';
+import { describe, expect, test } from 'vitest';
 import type { SplitPosition } from '../../../lib/api/source.ts';
 import { type KinesisPart, kinesisAnswerOf } from '../../../lib/aws/kinesis-event.ts';
 import { type DeliveredRecord, readEvents } from '../../../lib/aws/read-events.ts';
 import { compareStreamPlaces } from '../../../lib/connectors/cloud/stream-places.ts';
-import { kinesis, ndjson } from '../../../lib/index.ts';
-import { countedRecords, uncounted } from '../../../lib/invocation/source-intake.ts';
+import { json, kinesis, ndjson, OutputTag } from '../../../lib/index.ts';
+import { countedRecords, SourceIntake, uncounted, unreadSplit } from '../../../lib/invocation/source-intake.ts';
 
 const record = (number: string, data: string): DeliveredRecord => ({ number, data: Buffer.from(data) });
 
@@ -49,4 +50,66 @@ test('records that an event does not count are counted on from the place that wa
   expect(indexes({ index: 40, at: { sequence: '7', sub: 0 } })).toEqual([40, 41, 42, 43]);
   expect(indexes({ index: 41, at: { sequence: '7', sub: 1 } })).toEqual([41, 41, 42, 43]);
   expect(indexes({ index: 43, at: { sequence: '100', sub: 0 } })).toEqual([43, 43, 43, 43]);
+});
+
+describe('malformed records that go to a side output', () => {
+  const source = kinesis('clicks', { format: json({ onError: new OutputTag('malformed') }) });
+  const body = Buffer.from([0x1a, 4, 0x08, 0, 0x1a, 0]);
+  const packed = { number: '4', data: Buffer.concat([Buffer.from('f3899ac2', 'hex'), body, createHash('md5').update(body).digest()]) };
+  const bad = (number: string): DeliveredRecord => record(number, `bad ${number}`);
+
+  /** Takes events one after the other. */
+  function shard() {
+    const taken: unknown[] = [];
+    let head = { splits: [unreadSplit(0, { id: 'shard' })], watermark: Number.NEGATIVE_INFINITY };
+    return {
+      taken,
+      split: () => head.splits[0],
+      take(...records: readonly DeliveredRecord[]) {
+        const options = {
+          head,
+          uid: 'clicks',
+          watermarks: undefined,
+          isEager: true,
+          origins: 'clicks/',
+          comparePlaces: compareStreamPlaces,
+        };
+        const intake = new SourceIntake(options);
+        const event = intake.counted({ split: 0, records: readEvents(source, records).events, isLast: false, isReplay: false });
+        const outcome = intake.take(event, {
+          records: (batch) => void taken.push([batch.values[0], batch.origins?.at(0)]),
+          side: (_, value, cause) => void taken.push([(value as { readonly text: string }).text, cause]),
+          watermark: () => undefined,
+        });
+        head = { ...head, splits: intake.parts().splits.slice() };
+        return outcome;
+      },
+    };
+  }
+
+  test('the last ones of an event leave the count of good ones as it is', () => {
+    const { take, taken, split } = shard();
+    expect([take(record('1', '1'), bad('2')), take(bad('3')), take(record('4', '4'))]).toEqual(Array(3).fill({ kind: 'all' }));
+    expect(split()).toMatchObject({ position: { index: 2, at: { sequence: '4', sub: 0 } }, malformed: 2 });
+    expect(taken).toEqual([
+      ['bad 2', 'clicks/shard/malformed-0'],
+      [1, 'clicks/shard/0'],
+      ['bad 3', 'clicks/shard/malformed-1'],
+      [4, 'clicks/shard/1'],
+    ]);
+  });
+
+  test('are known when they come again, also with others behind them', () => {
+    const { take, taken, split } = shard();
+    for (const more of [[], [record('3', '3')], [record('3', '3'), bad('4')]]) take(record('1', '1'), bad('2'), ...more);
+    expect(taken.map((one) => (one as readonly unknown[])[0])).toEqual(['bad 2', 1, 3, 'bad 4']);
+    expect(split()).toMatchObject({ position: { index: 2 }, malformed: 2 });
+  });
+
+  test('are taken before one that cannot be read', () => {
+    const { events, numbers } = readEvents(source, [record('1', '1'), bad('2'), bad('3'), packed]);
+    expect(events.map(({ side }) => side)).toEqual([undefined, 'malformed', 'malformed']);
+    expect(numbers).toEqual(['1', '2', '3', '4']);
+    expect(readEvents(source, [bad('3'), packed]).numbers).toEqual(['3', '4']);
+  });
 });
