@@ -101,12 +101,14 @@ function damaged(name: string): SluiceError {
   });
 }
 
+/** What is malformed, and goes to a side output, has to come by an event as well. */
 async function isAtEnd(reader: SplitReader<unknown>): Promise<boolean> {
-  const out: SourceOutput<unknown> = { values: [], count: 0, side: () => undefined };
+  let aside = 0;
+  const out: SourceOutput<unknown> = { values: [], count: 0, side: () => void aside++ };
   try {
     for (let page = 0; page < pagesMax && !reader.hasEnded; page++) {
       await reader.ready();
-      if (reader.poll(out, 1) > 0) return false;
+      if (reader.poll(out, 1) > 0 || aside > 0) return false;
     }
     return reader.hasEnded;
   } finally {

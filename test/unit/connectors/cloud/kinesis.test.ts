@@ -189,6 +189,17 @@ describe('a shard', () => {
     stream.all[0] = shard('s');
     expect(await isOver(third!.after)).toBe(false);
   });
+
+  test('is not over while malformed records that go to a side output lie behind the position', async () => {
+    const stream = new FakeStream();
+    stream.put('s', '1', 'bad', 'bad');
+    stream.all.push(shard('s', { isClosed: true }));
+    const source = kinesis('clicks', { format: json({ onError: new OutputTag('bad') }) });
+    const [, next, last] = stream.records.get('s')!;
+    const isOver = (sequence: string) => source.evolution!.isOver!({ id: 's' }, { index: 1, at: { sequence, sub: 0 } }, contextOf(stream));
+    expect(await isOver(next!.sequence)).toBe(false);
+    expect(await isOver(last!.sequence)).toBe(true);
+  });
 });
 
 describe('the source', () => {

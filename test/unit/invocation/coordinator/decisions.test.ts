@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { type BeginFacts, decideFinal, type FinalFacts, withBegun } from '../../../../lib/invocation/coordinator/begin.ts';
+import { lookedAtFrom } from '../../../../lib/invocation/coordinator/changes.ts';
 import { ringsToCollect } from '../../../../lib/invocation/coordinator/collect.ts';
 import { withAborted, withCompleted } from '../../../../lib/invocation/coordinator/completion.ts';
 import { withRequest } from '../../../../lib/invocation/coordinator/job-life.ts';
@@ -198,6 +199,16 @@ describe('requests', () => {
       expect(() => withRequest({ ...item, status: 'finished' }, wanted)).toThrow(expect.objectContaining({ code: 'JOB_NOT_IN_STATE' }));
     }
   });
+});
+
+test('whether a split is over is asked from where sealed parents had read to, when the replay has come as far', () => {
+  const compare = (a: unknown, b: unknown): number => Number(a) - Number(b);
+  const read = (index: number, at: number) => ({ position: { index, at }, replayUntil: 2, hasEnded: false });
+  expect(lookedAtFrom(read(1, 10), 30, compare)).toBe('not-yet');
+  expect(lookedAtFrom(read(2, 20), 30, compare)).toEqual({ index: 2, at: 30 });
+  expect(lookedAtFrom(read(3, 40), 30, compare)).toEqual({ index: 3, at: 40 });
+  expect(lookedAtFrom({ ...read(0, 0), position: undefined, replayUntil: 0 }, 30, compare)).toEqual({ index: 0, at: 30 });
+  expect(lookedAtFrom(read(2, 20), undefined, compare)).toEqual({ index: 2, at: 20 });
 });
 
 test('rings that an owner, a retained or an open checkpoint needs are not collected', () => {
