@@ -83,7 +83,8 @@ export async function passedByOriginal(
   const isOlder = stored > item.begun;
   if (!isOlder && (noted === undefined || noted.table === table)) return undefined;
   await forgetStarts(ports.objects); // first: what follows is how a restore that was cut off knows
-  return { begun: isOlder ? stored + unseenNumbers : 0, generation: Math.floor(nowMs / 1_000) };
+  // A pulse of the other one that is still at work may store a checkpoint that it has begun, under a number that neither of these is.
+  return { begun: Math.max(stored, item.begun) + unseenNumbers, generation: Math.floor(nowMs / 1_000) };
 }
 
 function replaced(what: string, job: string): SluiceError {
