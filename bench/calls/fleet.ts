@@ -41,6 +41,8 @@ export interface FleetOptions {
   readonly writesRows?: boolean | undefined;
   /** Messages of one event of the exchange. */
   readonly messagesPerEvent?: number | undefined;
+  /** The exchange waits for what a second brings, as the mapping of a stream does; a queue hands out what there is. */
+  readonly gathers?: boolean | undefined;
 }
 
 /** One invocation and what it asked for. */
@@ -178,7 +180,7 @@ export class Fleet {
     this.onEvent?.('records');
     await this.#insist(event);
     this.#fed[shard] = (this.#fed[shard] as number) + event.records.length;
-    await this.drain();
+    if (this.#o.gathers !== true) await this.drain();
     return true;
   }
 
@@ -275,6 +277,7 @@ export class Fleet {
         if ((this.#fed[shard] as number) < count - reserve) isFed = (await this.feed(shard)) || isFed;
       }
       this.pass(1);
+      if (this.#o.gathers === true) await this.drain();
       if (second % secondsPerCheckpoint !== 0) continue;
       await this.pulse(); // begins
       await this.pulse(); // completes

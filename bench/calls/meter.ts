@@ -42,13 +42,15 @@ export interface Tally {
   readonly readUnits: number;
   /** What a queue charges for: known only where messages are text. */
   readonly queueUnits: number;
+  /** What a stream charges for. */
+  readonly putUnits: number;
   /** Items that a condition kept from being written. */
   readonly refused: number;
 }
 
 export type Counts = Readonly<Record<Kind, Tally>>;
 
-const nothing: Tally = { requests: 0, items: 0, bytes: 0, writeUnits: 0, readUnits: 0, queueUnits: 0, refused: 0 };
+const nothing: Tally = { requests: 0, items: 0, bytes: 0, writeUnits: 0, readUnits: 0, queueUnits: 0, putUnits: 0, refused: 0 };
 
 export const noCounts: Counts = Object.fromEntries(kinds.map((kind) => [kind, nothing])) as Record<Kind, Tally>;
 
@@ -60,6 +62,7 @@ function combine(a: Counts, b: Counts, sign: 1 | -1): Counts {
     writeUnits: x.writeUnits + sign * y.writeUnits,
     readUnits: x.readUnits + sign * y.readUnits,
     queueUnits: x.queueUnits + sign * y.queueUnits,
+    putUnits: x.putUnits + sign * y.putUnits,
     refused: x.refused + sign * y.refused,
   });
   return Object.fromEntries(kinds.map((kind) => [kind, sum(a[kind], b[kind])])) as Record<Kind, Tally>;
@@ -116,6 +119,7 @@ export class Meter {
     tally.writeUnits += more.writeUnits ?? 0;
     tally.readUnits += more.readUnits ?? 0;
     tally.queueUnits += more.queueUnits ?? 0;
+    tally.putUnits += more.putUnits ?? 0;
     tally.refused += more.refused ?? 0;
   }
 }

@@ -55,7 +55,10 @@ export function spreadOf(numbers: readonly number[]): Spread {
   return { count: sorted.length, median: at(0.5), p99: at(0.99) };
 }
 
-export type SteadyOptions = Pick<FleetOptions, 'stages' | 'batch' | 'placement' | 'stores' | 'writesRows' | 'messagesPerEvent'> & {
+export type SteadyOptions = Pick<
+  FleetOptions,
+  'stages' | 'batch' | 'placement' | 'stores' | 'writesRows' | 'messagesPerEvent' | 'gathers'
+> & {
   readonly records: number;
   readonly ringSlots?: number;
   readonly keys?: number;

@@ -1,28 +1,32 @@
 // aws-stores.ts puts the job of bench:calls on the adapters of AWS: real clients of the SDK, whose commands are counted, over the stand-in or over an
 // emulator. Pulses are those of a deployed job, by its handler.
 
+import { KinesisClient } from '@aws-sdk/client-kinesis';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { openAwsPorts } from '../../lib/adapters/aws/aws-ports.ts';
 import { type AwsClients, clientSettings, createClients } from '../../lib/adapters/aws/clients.ts';
+import { type ExchangePlaces, streamsIn } from '../../lib/adapters/aws/exchange-place.ts';
 import { addressOfKey, keyOfState } from '../../lib/adapters/aws/layout.ts';
+import { openExchange } from '../../lib/adapters/aws/open-exchange.ts';
 import { openTargets } from '../../lib/adapters/aws/targets/open-targets.ts';
 import { type ControlEvent, controlAnswer, invocationOf } from '../../lib/aws/control-call.ts';
 import type { Deployed } from '../../lib/aws/deployed.ts';
 import { handlePulse, newPulseState } from '../../lib/aws/pulse-handler.ts';
 import type { Control } from '../../lib/invocation/control.ts';
 import { patient } from '../../lib/invocation/patience.ts';
-import type { InvocationPorts, StateItem } from '../../lib/invocation/ports.ts';
+import type { Exchange, InvocationPorts, StateItem } from '../../lib/invocation/ports.ts';
 import { createEnvironment, createServices } from '../../lib/invocation/unit/create-environment.ts';
 import type { Meter } from '../calls/meter.ts';
 import type { OpenStores, Stores, World } from '../calls/stores.ts';
+import { Streams } from './cloud/streams.ts';
 import { Cloud } from './counting.ts';
 
 /** Where things of the job lie, made by whoever owns them. */
 export interface Place {
   readonly table: string;
   readonly bucket: string;
-  /** Stage → URL of its exchange queue. */
-  readonly queues: Readonly<Record<string, string>>;
+  /** Stage → its exchange queue, or stream. */
+  readonly queues: ExchangePlaces;
   /** Of the rows of the sink; its key is `key`. */
   readonly rows: string;
   /** Address of an emulator; absent: the stand-in answers. */
@@ -30,6 +34,11 @@ export interface Place {
 }
 
 export const inMemory: Place = { table: 'job', bucket: 'job', queues: { 1: 'https://queue/1.fifo' }, rows: 'rows' };
+
+/** The same with a stream between the stages, of a shard for each of four subtasks. */
+export const shards = 4;
+const stream = 'arn:aws:kinesis:us-east-1:000000000000:stream/exchange';
+export const inStreams: Place = { ...inMemory, queues: { 1: { stream, targets: shards } } };
 
 /** An emulator on a busy machine takes its time, and a time-out would be a request that nobody expects. */
 export const requestMs = 60_000;
@@ -51,13 +60,17 @@ function openStores(place: Place, world: World, cloud: Cloud): Stores {
     cloud.count(clients, meter);
     return clients;
   };
-  const portsOf = (clients: AwsClients): InvocationPorts => openAwsPorts({ table, bucket, queues, clients, random: world.random });
+  const streams = Object.keys(streamsIn(queues)).length === 0 ? undefined : new Streams(shards);
+  const portsOf = (clients: AwsClients, meter: Meter): InvocationPorts => {
+    const exchange = streams === undefined ? undefined : streamExchange(queues, clients, { cloud, streams, meter });
+    return openAwsPorts({ table, bucket, queues, clients, exchange, random: world.random });
+  };
   const targetsOf = (clients: AwsClients) => openTargets({ bind: { rows: { kind: 'dynamodb', table: place.rows } }, clients });
   return {
-    ports: (meter) => portsOf(clientsOf(meter)),
+    ports: (meter) => portsOf(clientsOf(meter), meter),
     forUnits: (meter) => {
       const clients = clientsOf(meter);
-      return { ports: portsOf(clients), targets: targetsOf(clients) };
+      return { ports: portsOf(clients, meter), targets: targetsOf(clients) };
     },
     fill: async (items) => {
       for (const { address, tags, bytes } of items) cloud.tables.put(table, { ...keyOfState(address), t: { S: tags }, b: { B: bytes } });
@@ -66,6 +79,17 @@ function openStores(place: Place, world: World, cloud: Cloud): Stores {
     onJobItem: (listener) => cloud.onJobItem(listener),
     pulse: pulseOf({ place, world, cloud, clientsOf, portsOf, targetsOf }),
   };
+}
+
+/** Whoever asks it for messages is their mapping. */
+function streamExchange(
+  queues: ExchangePlaces,
+  clients: AwsClients,
+  { cloud, streams, meter }: { readonly cloud: Cloud; readonly streams: Streams; readonly meter: Meter },
+): Exchange {
+  const kinesis = new KinesisClient(clientSettings());
+  cloud.countStreams(kinesis, streams, meter);
+  return streams.mapped(openExchange(queues, clients, kinesis).exchange);
 }
 
 function stateItemsOf(cloud: Cloud, table: string): readonly StateItem[] {
@@ -82,7 +106,7 @@ interface PulseParts {
   readonly world: World;
   readonly cloud: Cloud;
   readonly clientsOf: (meter: Meter) => AwsClients;
-  readonly portsOf: (clients: AwsClients) => InvocationPorts;
+  readonly portsOf: (clients: AwsClients, meter: Meter) => InvocationPorts;
   readonly targetsOf: (clients: AwsClients) => Deployed['targets'];
 }
 
@@ -114,7 +138,7 @@ function deployedOf({ place, world, clientsOf, portsOf, targetsOf }: PulseParts,
   const { plan, clock, random } = world;
   const { table, bucket, queues } = place;
   const clients = clientsOf(meter);
-  const [ports, targets] = [portsOf(clients), targetsOf(clients)];
+  const [ports, targets] = [portsOf(clients, meter), targetsOf(clients)];
   const controls = Object.fromEntries(plan.stages.map(({ id }) => [String(id), `control-${id}`]));
   const none = { params: {}, set: {}, mappings: [], bind: {}, stage: undefined };
   const options = { plan, ports, targets, clock, random, files: {} as never, report: () => undefined, print: () => undefined };

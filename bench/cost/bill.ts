@@ -9,6 +9,8 @@ interface Prices {
   readonly source: string;
   readonly usdPerMillion: Readonly<Record<string, number>>;
   readonly usdPerShardHour: number;
+  /** On top, of a stream that is kept above a day. */
+  readonly usdPerShardHourKept: number;
   readonly sqsPollsPerMonth: number;
 }
 
@@ -32,6 +34,7 @@ export interface Usage {
   readonly objectPuts: number;
   readonly objectGets: number;
   readonly queueUnits: number;
+  readonly putUnits: number;
   readonly functions: FunctionUse;
   /** Executions of the machine, each started by the schedule. */
   readonly executions: number;
@@ -45,18 +48,21 @@ export const noUsage: Omit<Usage, 'functions'> = {
   objectPuts: 0,
   objectGets: 0,
   queueUnits: 0,
+  putUnits: 0,
   executions: 0,
   executionSeconds: 0,
 };
 
 /** Pure. A delete of an object costs nothing, a list as much as a put. */
 export function usageOf(counts: Counts, of: readonly Kind[] = kinds): Omit<Usage, 'functions' | 'executions' | 'executionSeconds'> {
-  const sum = (unit: 'writeUnits' | 'readUnits' | 'queueUnits'): number => of.reduce((all, kind) => all + counts[kind][unit], 0);
+  const sum = (unit: 'writeUnits' | 'readUnits' | 'queueUnits' | 'putUnits'): number =>
+    of.reduce((all, kind) => all + counts[kind][unit], 0);
   const requests = (kind: Kind): number => (of.includes(kind) ? counts[kind].requests : 0);
   return {
     writeUnits: sum('writeUnits'),
     readUnits: sum('readUnits'),
     queueUnits: sum('queueUnits'),
+    putUnits: sum('putUnits'),
     objectPuts: requests('object put') + requests('object list'),
     objectGets: requests('object get'),
   };
@@ -74,6 +80,7 @@ export function billOf(u: Usage): Bill {
     line('S3', 's3 put, list', u.objectPuts),
     line('S3', 's3 get', u.objectGets),
     line('SQS', 'sqs fifo, 64 KB', u.queueUnits),
+    line('Kinesis', 'kinesis put unit, 25 KB', u.putUnits),
     line('Lambda', 'lambda request', functionCalls),
     line('Lambda', 'lambda GB-s, arm', gbSeconds),
     line('Step Functions', 'express start', u.executions),

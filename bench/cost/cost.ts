@@ -1,7 +1,7 @@
 // cost.ts is `npm run bench:cost`: what a deployed job costs, counted at the boundary of the SDK, beside what people write by hand. Counts are the same
 // on every machine; only the lines about CPU depend on it. Ends with 1 when a line is not met.
 //
-//   npm run bench:cost -- [--records 1000000] [--keys 1000000] [--no-page] [--no-emulator]
+//   npm run bench:cost -- [--records 1000000] [--keys 1000000] [--no-page] [--no-emulator] [--only TEXT]
 
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -16,10 +16,10 @@ import { awsStores, inMemory } from './aws-stores.ts';
 import { besideEmulator } from './beside-emulator.ts';
 import { type Bill, billOf, noUsage } from './bill.ts';
 import { measureBundle } from './bundle-size.ts';
-import { type ByHand, runByHand, type Way } from './by-hand.ts';
+import { type ByHand, runByHand } from './by-hand.ts';
 import { measureIdle } from './idle.ts';
-import { type JobOptions, type JobRun, runJob } from './job-run.ts';
-import { arrivalLine, besideLine, bundleLines, checkpointLines, idleLines, totalLines, warmLine } from './lines.ts';
+import { type JobOptions, type JobRun, nameOf, runJob } from './job-run.ts';
+import { arrivalLine, besideLine, bundleLines, checkpointLines, idleLines, streamLine, totalLines, warmLine } from './lines.ts';
 import { moneyTable, pricedByHand, pricedJob, requestTable } from './tables.ts';
 
 const { values: flags } = parseArgs({
@@ -33,6 +33,8 @@ const { values: flags } = parseArgs({
     page: { type: 'boolean', default: true },
     /** Compare the stand-in with an emulator first. */
     emulator: { type: 'boolean', default: true },
+    /** Of the runs of a job those whose names have this in them, beside (a), and nothing else; no page is written. */
+    only: { type: 'string' },
   },
 });
 
@@ -61,7 +63,7 @@ interface HandRun extends ByHand {
 async function byHand(): Promise<readonly HandRun[]> {
   const runs: HandRun[] = [];
   for (const batch of batches) {
-    for (const way of ['a', 'b', 'c'] as const satisfies readonly Way[]) {
+    for (const way of flags.only === undefined ? (['a', 'b', 'c'] as const) : (['a'] as const)) {
       const workload = zipfWorkload({ records: recordsByHand, keys: runningKeys, shards: 4, valueBytes: 100 });
       const run = await runByHand(way, batch, workload);
       runs.push({ ...run, bill: billOf({ ...noUsage, writeUnits: run.writeUnits, functions: run.use }) });
@@ -71,11 +73,12 @@ async function byHand(): Promise<readonly HandRun[]> {
   return runs;
 }
 
-const jobs: readonly Pick<JobOptions, 'stages' | 'placement' | 'writesRows' | 'messagesPerEvent'>[] = [
+const jobs: readonly Pick<JobOptions, 'stages' | 'placement' | 'writesRows' | 'messagesPerEvent' | 'exchange'>[] = [
   { stages: 1, placement: 'affinity' },
   { stages: 1, placement: 'random' },
   { stages: 1, placement: 'affinity', writesRows: true },
   { stages: 2, placement: 'affinity' },
+  { stages: 2, placement: 'affinity', exchange: 'kinesis' },
 ];
 /** As bad as a queue may be: every message comes alone. No line is about it. */
 const worst = { stages: 2, placement: 'affinity', messagesPerEvent: 1 } as const;
@@ -84,8 +87,9 @@ async function ownRuns(): Promise<readonly JobRun[]> {
   const runs: JobRun[] = [];
   for (const batch of batches) {
     for (const job of [...jobs, worst]) {
-      const share = job === worst ? 4 : 1;
-      runs.push(await runJob({ ...job, batch, records: records / share, keys: runningKeys }));
+      const options = { ...job, batch, records: job === worst ? records / 4 : records, keys: runningKeys };
+      if (!nameOf(options).includes(flags.only ?? '')) continue;
+      runs.push(await runJob(options));
       say(`batch ${batch}, ${runs.at(-1)?.name}`);
     }
   }
@@ -98,7 +102,8 @@ function runLines(hand: readonly HandRun[], runs: readonly JobRun[]): readonly T
     .flatMap((run) => {
       const a = hand.find(({ way, batch }) => way === 'a' && batch === run.options.batch) as HandRun;
       const measure = { usdPerRecord: a.bill.usd / a.records, unitsPerRecord: a.writeUnits / a.records };
-      const { stages, placement, writesRows, batch } = run.options;
+      const { stages, placement, writesRows, batch, exchange } = run.options;
+      if (exchange === 'kinesis') return [streamLine(run, measure)];
       const isPlain = stages === 1 && writesRows !== true;
       const invocation = !isPlain
         ? []
@@ -144,7 +149,7 @@ async function speedLines(): Promise<readonly TargetLine[]> {
 }
 
 async function emulatorLines(): Promise<readonly TargetLine[]> {
-  if (!flags.emulator) return [];
+  if (!flags.emulator || flags.only !== undefined) return [];
   const emulator = await startEmulator();
   Object.assign(process.env, emulator.variables);
   try {
@@ -158,8 +163,8 @@ async function emulatorLines(): Promise<readonly TargetLine[]> {
 }
 
 const emulated = await emulatorLines();
-const speed = await speedLines();
-const moments = await momentLines();
+const speed = flags.only === undefined ? await speedLines() : [];
+const moments = flags.only === undefined ? await momentLines() : [];
 const hand = await byHand();
 const runs = await ownRuns();
 const lines = [...runLines(hand, runs), ...moments, ...speed, ...emulated];
@@ -176,7 +181,7 @@ const text = [
   requestTable(runs),
 ].join('\n');
 console.log(text);
-if (flags.page) writeBetweenMarkers(join(import.meta.dirname, '../../docs/benchmarks.md'), text, 'cost');
+if (flags.page && flags.only === undefined) writeBetweenMarkers(join(import.meta.dirname, '../../docs/benchmarks.md'), text, 'cost');
 const missed = lines.filter(({ isMet }) => !isMet);
 for (const { what, target, measured } of missed) console.error(`not met: ${what}: ${target}, but ${measured}`);
 process.exitCode = missed.length > 0 ? 1 : 0;

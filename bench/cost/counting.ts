@@ -5,6 +5,7 @@
 //       come the units, which an emulator does not know, and what it says otherwise than the emulator is told.
 //   N3  Which kind of request it was is told by the first letter of the partition key and by the command, as the layout of the table has them.
 
+import type { KinesisClient } from '@aws-sdk/client-kinesis';
 import type { LambdaClient } from '@aws-sdk/client-lambda';
 import type { AwsClients } from '../../lib/adapters/aws/clients.ts';
 import { jobItemName } from '../../lib/invocation/job-item.ts';
@@ -13,6 +14,7 @@ import { differenceOf } from './cloud/differences.ts';
 import { Objects } from './cloud/objects.ts';
 import { Queues } from './cloud/queues.ts';
 import { queueUnits } from './cloud/sizes.ts';
+import type { Streams } from './cloud/streams.ts';
 import { type Executed, Tables } from './cloud/tables.ts';
 
 type Input = Readonly<Record<string, unknown>>;
@@ -59,6 +61,15 @@ export class Cloud {
     this.#intercept(dynamodb, (command, input, next) => this.#askTable({ command, input, next, meter }));
     this.#intercept(s3, (command, input, next) => this.#askBucket({ command, input, next, meter }));
     this.#intercept(sqs, (command, input, next) => this.#askQueue({ command, input, next, meter }));
+  }
+
+  /** The same for streams, which are answered by the stand-in only. */
+  countStreams(kinesis: KinesisClient, streams: Streams, meter: Meter): void {
+    this.#intercept(kinesis, async (command, input) => {
+      const { output, ...units } = streams.execute(command, input);
+      meter.add('send', units);
+      return output;
+    });
   }
 
   /** Told of every put of the job item before it is counted: which change was under way, and which is. */

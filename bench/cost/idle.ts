@@ -52,6 +52,7 @@ export async function measureIdle(o: { readonly stages: 1 | 2; readonly stores: 
     objectPuts: sum((u) => u.objectPuts),
     objectGets: sum((u) => u.objectGets),
     queueUnits: sum((u) => u.queueUnits),
+    putUnits: sum((u) => u.putUnits),
     functions: { calls: { ...calls, pulse: calls.pulse * scale, control: calls.control * scale }, gbSeconds: gbSeconds * scale },
     executions: monthMinutes,
     executionSeconds: 0.2,

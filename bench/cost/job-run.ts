@@ -5,14 +5,17 @@ import { type Kind, kinds, plus } from '../calls/meter.ts';
 import type { Arrival } from '../calls/moments.ts';
 import { measureSteady, type Steady, type SteadyOptions } from '../calls/steady.ts';
 import type { CallRecord } from '../calls/workload.ts';
-import { awsStores, inMemory } from './aws-stores.ts';
-import { type Bill, billOf, type Usage, usageOf } from './bill.ts';
+import { awsStores, inMemory, inStreams, shards } from './aws-stores.ts';
+import { type Bill, billOf, prices, type Usage, usageOf } from './bill.ts';
 import { Functions } from './functions.ts';
 
 export type JobOptions = Pick<
   SteadyOptions,
   'stages' | 'batch' | 'placement' | 'records' | 'keys' | 'ringSlots' | 'writesRows' | 'messagesPerEvent' | 'stores'
->;
+> & {
+  /** Between two stages; queues when absent. */
+  readonly exchange?: 'kinesis';
+};
 
 export interface JobRun {
   readonly name: string;
@@ -24,6 +27,8 @@ export interface JobRun {
   readonly arrivals: readonly Arrival[];
   /** What the sink's own writes cost, which is in no other number here. */
   readonly rows: { readonly requests: number; readonly writeUnits: number; readonly usd: number };
+  /** What the shards of an exchange cost while the job ran, which is in no other number either: they cost the same when nothing comes. */
+  readonly shards: { readonly hours: number; readonly usd: number };
 }
 
 const ownKinds: readonly Kind[] = kinds.filter((kind) => kind !== 'row write');
@@ -32,7 +37,8 @@ export async function runJob(o: JobOptions): Promise<JobRun> {
   let functions: Functions | undefined;
   const arrivals: Arrival[] = [];
   const steady = await measureSteady({
-    stores: awsStores(inMemory),
+    stores: awsStores(o.exchange === 'kinesis' ? inStreams : inMemory),
+    gathers: o.exchange === 'kinesis',
     ...o,
     watch: (fleet) => {
       const watching = new Functions(fleet);
@@ -57,7 +63,14 @@ export async function runJob(o: JobOptions): Promise<JobRun> {
   const { requests, writeUnits } = counts['row write'];
   const rowsUse = { ...noFunctions, gbSeconds: usage.functions.rowsGbSeconds ?? 0 };
   const rowsBill = billOf({ ...usageOf(counts, ['row write']), functions: rowsUse, executions: 0, executionSeconds: 0 });
-  return { name: nameOf(o), options: o, steady, usage, arrivals, bill: billOf(usage), rows: { requests, writeUnits, usd: rowsBill.usd } };
+  const rows = { requests, writeUnits, usd: rowsBill.usd };
+  return { name: nameOf(o), options: o, steady, usage, arrivals, bill: billOf(usage), rows, shards: shardsOf(o, steady) };
+}
+
+/** Of a stream as the construct makes it, which is kept for a week. */
+function shardsOf({ exchange }: JobOptions, { seconds }: Steady): JobRun['shards'] {
+  const hours = exchange === 'kinesis' ? (shards * seconds) / 3_600 : 0;
+  return { hours, usd: hours * (prices.usdPerShardHour + prices.usdPerShardHourKept) };
 }
 
 function arrivalOf({ invocation, counts }: Call): Arrival {
@@ -67,9 +80,9 @@ function arrivalOf({ invocation, counts }: Call): Arrival {
 
 const noFunctions = { calls: { records: 0, messages: 0, control: 0, pulse: 0 }, gbSeconds: 0 };
 
-export function nameOf({ stages, placement, writesRows, messagesPerEvent }: JobOptions): string {
+export function nameOf({ stages, placement, writesRows, messagesPerEvent, exchange }: JobOptions): string {
   const parts = [
-    stages === 1 ? 'no exchange' : 'exchange of four targets',
+    stages === 1 ? 'no exchange' : `exchange of four targets${exchange === 'kinesis' ? ' in a stream' : ''}`,
     ...(writesRows === true ? ['dynamoDbSink'] : []),
     ...(messagesPerEvent === 1 ? ['one message an event'] : []),
     placement,

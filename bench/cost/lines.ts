@@ -44,6 +44,20 @@ export function totalLines(run: JobRun, a: { readonly usdPerRecord: number; read
   ];
 }
 
+/** Nothing is promised of streams. */
+export function streamLine(run: JobRun, a: { readonly usdPerRecord: number }): TargetLine {
+  const { records } = run.steady;
+  const total = `${(run.bill.usd / records / a.usdPerRecord).toFixed(3)} × (${millionth(run.bill.usd, records)})`;
+  const { hours, usd } = run.shards;
+  const apart = `the ${hours.toFixed(2)} hours of its shards apart: ${millionth(usd, records)} at this pace`;
+  return {
+    what: `batch ${number(run.options.batch)}, ${run.name}: total`,
+    target: 'no target',
+    measured: `${total}; ${apart}`,
+    isMet: true,
+  };
+}
+
 export const usdPerMillion = (usd: number, records: number): string => (usd * (1e6 / records)).toFixed(3);
 const millionth = (usd: number, records: number): string => `${usdPerMillion(usd, records)} USD a million records`;
 

@@ -1,16 +1,17 @@
 // The counts of `npm run bench:cost` on few records, over what answers in the place of AWS. What needs a million of them is only counted there.
 
 import { describe, expect, test } from 'vitest';
+import { plus } from '../../bench/calls/meter.ts';
 import { measureArrival, measureCheckpoint, measureRestore } from '../../bench/calls/moments.ts';
 import { restoreTarget } from '../../bench/calls/targets.ts';
 import { zipfWorkload } from '../../bench/calls/workload.ts';
 import { awsStores, inMemory } from '../../bench/cost/aws-stores.ts';
 import { billOf, noUsage } from '../../bench/cost/bill.ts';
 import { runByHand, type Way } from '../../bench/cost/by-hand.ts';
-import { queueUnits, readUnits, sizeOf, writeUnits } from '../../bench/cost/cloud/sizes.ts';
+import { putUnits, queueUnits, readUnits, sizeOf, writeUnits } from '../../bench/cost/cloud/sizes.ts';
 import { measureIdle } from '../../bench/cost/idle.ts';
 import { runJob } from '../../bench/cost/job-run.ts';
-import { arrivalLine, checkpointLines, idleLines, totalLines, warmLine } from '../../bench/cost/lines.ts';
+import { arrivalLine, checkpointLines, idleLines, streamLine, totalLines, warmLine } from '../../bench/cost/lines.ts';
 import type { TargetLine } from '../../bench/report.ts';
 
 const stores = awsStores(inMemory);
@@ -24,11 +25,12 @@ describe('units', () => {
     expect(sizeOf({ é: { BOOL: true }, l: { L: [{ S: 'ab' }] }, m: { M: { k: { NULL: true } } } })).toBe(3 + 7 + 7);
   });
 
-  test('are begun KB of the larger of old and new, begun 4 KB of a read, begun 64 KB of a message', () => {
+  test('are begun KB of the larger of old and new, begun 4 KB of a read, begun 64 KB of a message, begun 25 KB of a record in a stream', () => {
     const item = (bytes: number) => ({ b: { B: new Uint8Array(bytes) } });
     expect([writeUnits(undefined, item(1_023)), writeUnits(item(1_024), item(1)), writeUnits(undefined, undefined)]).toEqual([1, 2, 1]);
     expect([readUnits(0), readUnits(4_096), readUnits(4_097)]).toEqual([1, 1, 2]);
     expect([queueUnits(0), queueUnits(65_537)]).toEqual([1, 2]);
+    expect([putUnits(1), putUnits(25_600), putUnits(25_601)]).toEqual([1, 1, 2]);
   });
 });
 
@@ -64,6 +66,18 @@ describe.each([100, 1_000])('batches of %i records', (batch) => {
     const run = await runJob({ stages: 2, batch, placement: 'affinity', ...size });
     expect(missed(totalLines(run, await byHand(batch)))).toEqual([]);
     expect(run.steady.units.send.queueUnits).toBeGreaterThan(0);
+  });
+
+  test('with an exchange in a stream send the same messages, which are paid by 25 KB, and shards by the hour apart', async () => {
+    const run = await runJob({ stages: 2, batch, placement: 'affinity', exchange: 'kinesis', ...size });
+    const { send } = run.steady.units;
+    expect(send.putUnits).toBeGreaterThanOrEqual(send.items);
+    expect([send.queueUnits, run.steady.polls.receive.requests]).toEqual([0, 0]);
+    expect(run.bill.lines.filter(({ service }) => service === 'SQS' || service === 'Kinesis').map(({ quantity }) => quantity)).toEqual([
+      plus(run.steady.units, run.steady.coordinator).send.putUnits,
+    ]);
+    expect(run.shards.hours).toBeCloseTo((4 * run.steady.seconds) / 3_600);
+    expect(streamLine(run, await byHand(batch)).target).toBe('no target');
   });
 
   test('with rows cost the same besides the writes of the rows', async () => {

@@ -25,3 +25,5 @@ const begun = (bytes: number, of: number): number => Math.max(1, Math.ceil(bytes
 export const writeUnits = (was: Item | undefined, is: Item | undefined): number => begun(Math.max(sizeOf(was), sizeOf(is)), 1_024);
 export const readUnits = (bytes: number): number => begun(bytes, 4_096);
 export const queueUnits = (bytes: number): number => begun(bytes, 65_536);
+/** Of one record and its partition key. */
+export const putUnits = (bytes: number): number => begun(bytes, 25 * 1_024);
