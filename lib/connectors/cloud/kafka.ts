@@ -79,19 +79,30 @@ function numberOf({ partition }: Split): number {
   return partition as number;
 }
 
-/** Pages of a partition from behind a place to where it ends now; a cursor is the offset of the next record. */
+/**
+ * Pages of a partition from a place to where it ends now: the record there included, since only a part of what it holds may have been taken. A cursor is
+ * the offset of the next record, or of the last one.
+ */
 function pagesOf(topic: TopicTarget, partition: number, name: string): RecordPages {
+  const read = async (from: bigint | undefined, gone: bigint, recordsMax: number): Promise<StreamPage> => {
+    const { records, next, oldest, end } = await topic.read(partition, from, recordsMax);
+    if (from === undefined || from >= oldest) return { records, next: next >= end ? undefined : String(next) };
+    if (gone === oldest) return read(oldest, oldest, recordsMax);
+    throw inputTrimmed(`partition ${partition} of '${name}'`, { first: String(gone), last: String(oldest - 1n) });
+  };
   return {
-    begin: (after) => Promise.resolve(after === undefined ? 'oldest' : String(BigInt(after) + 1n)),
-    read: async (cursor, recordsMax): Promise<StreamPage> => {
-      const from = cursor === 'oldest' ? undefined : BigInt(cursor);
-      const { records, next, oldest, end } = await topic.read(partition, from, recordsMax);
-      if (from !== undefined && from < oldest)
-        throw inputTrimmed(`partition ${partition} of '${name}'`, { first: String(from), last: String(oldest - 1n) });
-      return { records, next: next >= end ? undefined : String(next) };
+    begin: (after) => Promise.resolve(after === undefined ? oldestOf : lastOf + after),
+    read: (cursor, recordsMax) => {
+      if (cursor === oldestOf) return read(undefined, 0n, recordsMax);
+      const isLast = cursor.startsWith(lastOf);
+      const from = BigInt(isLast ? cursor.slice(lastOf.length) : cursor);
+      return read(from, isLast ? from + 1n : from, recordsMax);
     },
   };
 }
+
+const oldestOf = 'oldest';
+const lastOf = 'last ';
 
 function topicOf({ targets, uid }: SourceContext, name: string): TopicTarget {
   if (targets !== undefined) return targets.topic(name);
