@@ -1,13 +1,14 @@
-// When segments of the input log may go: they are behind every retained checkpoint, from which a restore would read again, and behind every
-// subtask.
+// When segments of the input log may go: they are behind every retained checkpoint, from which a restore would read again, behind every subtask, and
+// behind where the next run of this process begins to deliver, which lags.
 
+import type { SplitPosition } from '../../api/source.ts';
 import { headsOf, readHandles } from '../../invocation/coordinator/checkpoint-objects.ts';
 import { readJob } from '../../invocation/coordinator/read-job.ts';
-import type { EntryHead } from '../../invocation/entry.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { readRing } from '../../invocation/ring.ts';
 import { trimInputLog } from './input-log.ts';
 import type { SourceOfStage } from './logged-plan.ts';
+import { readMark } from './mapping-progress.ts';
 
 /** @param sources  those whose input is logged */
 export async function trimLogs(ports: InvocationPorts, sources: readonly SourceOfStage[]): Promise<void> {
@@ -21,14 +22,15 @@ export async function trimLogs(ports: InvocationPorts, sources: readonly SourceO
       const view = await readRing(ports.changelog, { generation: item.generation, subtask }, item.ringSlots);
       if (view === undefined || view === 'closed') continue;
       for (const { ordinal, split } of view.head.splits) {
-        const needed = [view.head, retained.find((head) => head.subtask === subtask)].map((head) => recordOf(head, ordinal));
-        await trimInputLog(ports.objects, uid, split.id, Math.min(...needed));
+        const heads = [view.head, retained.find((head) => head.subtask === subtask)];
+        const needed = heads.map((head) => recordAt(head?.splits.find((one) => one.ordinal === ordinal)));
+        const delivered = recordAt(await readMark(ports.items, subtask, ordinal));
+        await trimInputLog(ports.objects, uid, split.id, Math.min(...needed, delivered));
       }
     }
   }
 }
 
-function recordOf(head: EntryHead | undefined, ordinal: number): number {
-  const position = head?.splits.find((split) => split.ordinal === ordinal)?.position;
-  return (position?.at as number | undefined) ?? 0;
+function recordAt(at: { readonly position: SplitPosition | undefined } | undefined): number {
+  return (at?.position?.at as number | undefined) ?? 0;
 }

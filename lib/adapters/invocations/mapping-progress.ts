@@ -18,9 +18,8 @@ export class MappingProgress {
     this.#clock = clock;
   }
 
-  async read(subtask: string, ordinal: number): Promise<SplitMark> {
-    const item = await this.#items.get(nameOf(subtask, ordinal));
-    return item === undefined ? unreadSplit : (decodeValue(item.bytes) as SplitMark);
+  read(subtask: string, ordinal: number): Promise<SplitMark> {
+    return readMark(this.#items, subtask, ordinal);
   }
 
   /** Notes it, unless that was done a moment ago; an end always. */
@@ -32,6 +31,12 @@ export class MappingProgress {
     this.#notedMs.set(name, now);
     await this.#items.put({ name, content: { bytes: encodeValue(mark), change: '' }, expects: 'any' });
   }
+}
+
+/** Where a run would begin to deliver the split. */
+export async function readMark(items: Pick<JobItems, 'get'>, subtask: string, ordinal: number): Promise<SplitMark> {
+  const item = await items.get(nameOf(subtask, ordinal));
+  return item === undefined ? unreadSplit : (decodeValue(item.bytes) as SplitMark);
 }
 
 function nameOf(subtask: string, ordinal: number): string {
