@@ -11,7 +11,7 @@ import { listedOrigins, outputOrigin } from '../../core/origins.ts';
 import type { PlannedOperator } from '../../graph/plan.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
-import { sourceWatermark } from '../../runtime/source-progress.ts';
+import { malformedOrigin, sourceWatermark } from '../../runtime/source-progress.ts';
 import type { Buckets, SplitProgress } from '../entry.ts';
 import { bucketOf, type GroupState, groupWrites } from '../lane/group-state.ts';
 import { encodeUnit } from '../lane/kept-format.ts';
@@ -99,12 +99,14 @@ class MessageReader {
     const hasOrigins = this.#source.carriesOrigins === true;
     const origins: string[] = [];
     let cause = '';
+    let malformed = 0;
     const side: SourceOutput<unknown>['side'] = (tag, value) =>
-      this.#host.emitSide(tag.id, value, Number.NEGATIVE_INFINITY, hasOrigins ? outputOrigin(cause, origins.length) : undefined);
+      this.#host.emitSide(tag.id, value, Number.NEGATIVE_INFINITY, hasOrigins ? sideOrigin(cause, malformed++) : undefined);
     const out: SourceOutput<unknown> = { values: [], count: 0, side };
     for (const { message, name } of records) {
       const from = out.count;
       cause = causeOf(name);
+      malformed = 0;
       readBody(this.#warm, message.body, out);
       for (let n = from; n < out.count; n++) origins.push(out.count === from + 1 ? cause : outputOrigin(cause, n - from));
     }
@@ -143,6 +145,11 @@ class MessageReader {
 
 function causeOf({ place, record }: LaneRecord['name']): string {
   return `${place}/${record}`;
+}
+
+/** @param n  which malformed record of the message, from 0: alike in whatever batch the message is read, and when its letter is run again */
+export function sideOrigin(cause: string, n: number): string {
+  return malformedOrigin(`${cause}/`, n);
 }
 
 /** @throws SluiceError `USER_FUNCTION_FAILED` */

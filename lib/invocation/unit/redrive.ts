@@ -17,7 +17,7 @@ import { type DeadLetter, decideRedrive, letterAddress, redrivenWrite } from '..
 import { isReplayDue } from '../source-intake.ts';
 import { makeRoom, type Proposal } from './commit.ts';
 import { withLetters } from './failing-run.ts';
-import { readBody } from './lane-run.ts';
+import { readBody, sideOrigin } from './lane-run.ts';
 import { checkOfOutput } from './output-check.ts';
 import { proposalOf } from './proposal.ts';
 import { type Ran, type RunOutcome, run } from './run.ts';
@@ -84,8 +84,9 @@ function givenAgain({ batch, error }: DeadLetter, { stage }: WarmSubtask, host: 
   const isDamaged = error.code === 'RECORD_DAMAGED' && readRecord !== undefined;
   if (queue !== undefined || isDamaged) {
     const values: unknown[] = [];
+    let malformed = 0;
     const side: SourceOutput<unknown>['side'] = (tag, value) =>
-      host.emitSide(tag.id, value, Number.NEGATIVE_INFINITY, batch.origins?.at(0));
+      host.emitSide(tag.id, value, Number.NEGATIVE_INFINITY, batch.origins && sideOrigin(batch.origins.at(0), malformed++));
     const out: SourceOutput<unknown> = { values, count: 0, side };
     if (isDamaged) readRecord(batch.values[0] as Uint8Array, out);
     else readBody({ stage }, batch.values[0], out);
