@@ -178,7 +178,6 @@ async function createRings(
       slots: item.ringSlots,
       head: decodeHead(handle.head),
       generation: p.restoring.generation,
-      isReplayed: options.plan.settings.checkpoints?.mode !== 'AT_MOST_ONCE',
     });
     const entry = await restoredEntry(options.ports, { ...p, owner, handle, lane, slots: item.ringSlots, plan: options.plan });
     return createRing(options.ports, { entry, slots: item.ringSlots, change });

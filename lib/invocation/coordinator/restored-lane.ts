@@ -19,8 +19,6 @@ export interface LaneToRestore {
   readonly head: Pick<EntryHead, 'lane'>;
   /** That is going to rise. */
   readonly generation: number;
-  /** Under AT_MOST_ONCE what the parent took is not taken a second time. */
-  readonly isReplayed: boolean;
 }
 
 /** @returns `undefined`: it is no lane */
@@ -28,7 +26,6 @@ export async function restoredLane(ports: InvocationPorts, p: LaneToRestore): Pr
   const at = p.head.lane;
   if (at === undefined) return undefined;
   const view = await readRing(ports.changelog, p.sealed, p.slots);
-  if (!p.isReplayed) return { ...at, replay: undefined };
   if (view === undefined || view === 'closed') throw sealedGone(p.sealed);
   const { objects } = ports;
   const was = await storedLane(ports, view);

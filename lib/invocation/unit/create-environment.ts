@@ -85,7 +85,7 @@ export function createServices(o: EnvironmentOptions): UnitServices {
     random,
     patience,
     limits: { ...limitsDefault, ...o.limits },
-    keepsInput: plan.settings.checkpoints !== undefined && modeOf(plan) !== 'AT_MOST_ONCE',
+    keepsInput: plan.settings.checkpoints !== undefined,
     newWriter: () => `${name}.${++writers}`,
     createBase: createBaseOf({ ports, patience, backend: plan.settings.backend }),
     isImmediate: immediateSinks(plan),

@@ -12,7 +12,7 @@ import type { PlannedOperator } from '../../graph/plan.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
 import { malformedOrigin, sourceWatermark } from '../../runtime/source-progress.ts';
-import type { Buckets, SplitProgress } from '../entry.ts';
+import { type Buckets, emptyBody, type SplitProgress } from '../entry.ts';
 import { bucketOf, type GroupState, groupWrites } from '../lane/group-state.ts';
 import { encodeUnit } from '../lane/kept-format.ts';
 import type { LaneMemory } from '../lane/lane-memory.ts';
@@ -193,6 +193,22 @@ export async function laneProposal(session: Session, warm: WarmSubtask, lane: La
   });
   const kept = keepsInput ? settled.map(({ message }) => encodeUnit({ kind: 'message', message })) : [];
   return { ...proposal, lane: { kept, buckets: bucketsOf(lane, changed), replayed: replayed ?? 0 } };
+}
+
+/** Under AT_MOST_ONCE: that these messages are taken, and nothing of what they do. @param p.replayed  units of a replay */
+export async function commitPositions(
+  session: Session,
+  warm: WarmSubtask,
+  lane: LaneMemory,
+  { records, replayed }: { readonly records: readonly LaneRecord[]; readonly replayed: number },
+): Promise<boolean> {
+  const changed = changedGroups(lane, { records, settled: records, outcome: { attempts: [] } });
+  const writes = changed.flatMap(({ group, was, now }) => groupWrites(lane.address, group, was, now));
+  const kept = session.services.keepsInput ? records.map(({ message }) => encodeUnit({ kind: 'message', message })) : [];
+  warm.state.beginUnit();
+  const body = { ...emptyBody, delta: { ...emptyBody.delta, writes } };
+  const changes = { kept, replayed, buckets: bucketsOf(lane, changed) };
+  return (await session.commit(warm, { kind: 'data', head: {}, body, lane: changes })) === 'committed';
 }
 
 interface ChangedGroup {

@@ -6,9 +6,7 @@
 //   Q3  While a replay of kept input is due, nothing is taken.
 //   Q4  Under AT_MOST_ONCE the positions are committed before anything runs.
 
-import { emptyBody } from '../entry.ts';
 import type { Answer, Invocation, Refusal } from '../invocation.ts';
-import { groupWrites } from '../lane/group-state.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
 import type { LaneMemory } from '../lane/lane-memory.ts';
 import { type LaneQueue, type LaneRecord, laneOf, laneRecord, queueOfStage } from '../lane/queues.ts';
@@ -17,10 +15,9 @@ import { byGroup, mayForget } from '../poison/lane.ts';
 import { makeRoom } from './commit.ts';
 import { commitCounts, type Failures, failuresOf, tryRun } from './failing-run.ts';
 import { Guard } from './guard.ts';
-import { bucketsOf, changedGroups, laneProposal, laneStep } from './lane-run.ts';
+import { commitPositions, laneProposal, laneStep } from './lane-run.ts';
 import type { UnitServices } from './services.ts';
 import { done, refuse, type Session } from './session.ts';
-import type { WarmSubtask } from './warm-subtask.ts';
 
 type QueueEvent = Extract<Invocation, { kind: 'queue' }>;
 
@@ -123,7 +120,7 @@ async function takeGuarded(
     if (fresh.length === 0) return undefined;
     if (isOnce && promised === undefined) {
       tries += 1;
-      if (await commitPositions(session, warm, lane, fresh)) promised = fresh;
+      if (await commitPositions(session, warm, lane, { records: fresh, replayed: 0 })) promised = fresh;
       continue;
     }
     const { generation, n } = warm.newest.head;
@@ -145,7 +142,7 @@ async function takeGuarded(
       warm.state.abandonUnit();
       return why;
     }
-    const proposal = await laneProposal(session, warm, lane, { ran, outcome, records: fresh, keepsInput: services.keepsInput });
+    const proposal = await laneProposal(session, warm, lane, { ran, outcome, records: fresh, keepsInput: services.keepsInput && !isOnce });
     if ((await session.commit(warm, proposal)) === 'committed') {
       guard.committed();
       noteSettled(settled, part.records, lane);
@@ -176,16 +173,6 @@ async function mark(
   if (marked === undefined) return;
   if (marked.isParked) failures.park(first.name);
   if (marked.size < records.length) failures.limit = Math.min(marked.size, failures.limit ?? marked.size);
-}
-
-/** Q4. */
-async function commitPositions(session: Session, warm: WarmSubtask, lane: LaneMemory, records: readonly LaneRecord[]): Promise<boolean> {
-  const changed = changedGroups(lane, { records, settled: records, outcome: { attempts: [] } });
-  const writes = changed.flatMap(({ group, was, now }) => groupWrites(lane.address, group, was, now));
-  warm.state.beginUnit();
-  const body = { ...emptyBody, delta: { ...emptyBody.delta, writes } };
-  const changes = { kept: [], replayed: 0, buckets: bucketsOf(lane, changed) };
-  return (await session.commit(warm, { kind: 'data', head: {}, body, lane: changes })) === 'committed';
 }
 
 /** Names of subtasks begin with their stage. */

@@ -3,10 +3,13 @@
 //   K1  The place in the replay is the head's. Positions do not count against kept input: it may be older than what is remembered.
 //   K2  A redrive is a unit of its own, since it acts on the state that everything before it left. When it fails this time, its letter stays.
 //   K3  What is replayed is kept again.
+//   K4  Under AT_MOST_ONCE a replay runs nothing: it says again what is taken, since the restore took the positions of groups back, and the queue may
+//       not have heard that it is to forget.
 
 import type { Answer, Invocation, Refusal } from '../invocation.ts';
 import { decodeUnit, encodeUnit, type KeptUnit } from '../lane/kept-format.ts';
 import { isKeptDue, readSegment, replayLeft } from '../lane/kept-input.ts';
+import type { LaneMemory } from '../lane/lane-memory.ts';
 import { type LaneRecord, laneRecord } from '../lane/queues.ts';
 import { appendTriesMax } from '../limits.ts';
 import { isRecordsFault } from '../poison/attempts.ts';
@@ -14,7 +17,7 @@ import { decideRedrive, letterAddress } from '../poison/dead-letters.ts';
 import { makeRoom } from './commit.ts';
 import { commitCounts, failuresOf, tryRun } from './failing-run.ts';
 import { Guard } from './guard.ts';
-import { laneProposal, laneStep } from './lane-run.ts';
+import { commitPositions, laneProposal, laneStep } from './lane-run.ts';
 import { redriveProposal, runLetter } from './redrive.ts';
 import { done, refuse, type Session } from './session.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
@@ -45,7 +48,8 @@ async function replayGuarded(session: Session, invocation: ReplayInvocation, gua
     if (!isKeptDue(warm.newest.head)) return done;
     if (!(await makeRoom(warm))) return refuse('ring-full');
     const units = await dueUnits(session, warm, invocation.recordsMax);
-    const taken = await takeUnits(session, warm, { units, guard, failures });
+    const isOnce = session.services.mode === 'AT_MOST_ONCE';
+    const taken = isOnce ? await passOver(session, warm, units) : await takeUnits(session, warm, { units, guard, failures });
     if (taken === 'again') continue;
     if (taken !== 'lost') return taken;
     tries += 1;
@@ -81,9 +85,19 @@ const goesOn = (count: number, why: Refusal = 'replay-first'): Answer => ({ kind
 async function takeUnits(session: Session, warm: WarmSubtask, due: Due): Promise<Answer | 'again' | 'lost'> {
   const [first] = due.units;
   if (first?.kind === 'redrive') return redriveAgain(session, warm, { letter: first.letter, guard: due.guard });
+  return takeRecords(session, warm, { records: recordsOf(due.units, warm.lane!), ...due });
+}
+
+function recordsOf(units: readonly KeptUnit[], { of }: LaneMemory): readonly LaneRecord[] {
+  return units.flatMap((unit): readonly LaneRecord[] => (unit.kind === 'message' ? [laneRecord(unit.message, of)] : []));
+}
+
+/** K4. */
+async function passOver(session: Session, warm: WarmSubtask, units: readonly KeptUnit[]): Promise<Answer | 'lost'> {
   const lane = warm.lane!;
-  const records = due.units.flatMap((unit): readonly LaneRecord[] => (unit.kind === 'message' ? [laneRecord(unit.message, lane.of)] : []));
-  return takeRecords(session, warm, { records, ...due });
+  const records = recordsOf(units, lane);
+  await lane.load(records, warm.state);
+  return (await commitPositions(session, warm, lane, { records, replayed: units.length })) ? goesOn(units.length) : 'lost';
 }
 
 async function takeRecords(

@@ -288,4 +288,25 @@ describe('AT_MOST_ONCE', () => {
     expect(w.runs.size).toBe(0);
     expect((await w.letters()).map(({ letter }) => (letter.batch.values[0] as Parcel).id)).toEqual([2]);
   });
+
+  test.each(['fifo', 'standard'] as const)('a restore takes nothing again that the queue %s has not heard of', async (order) => {
+    const w = await begun({ order, lanes: 1, mode: 'AT_MOST_ONCE', ringSlots: 8 });
+    w.send(...parcels('a1'));
+    await w.drain();
+    const checkpoint = await w.checkpoint();
+    for (let id = 2; id < 12; id++) {
+      w.send(parcel(`g${id}`, id));
+      await w.give(w.receive(), { isLost: true });
+    }
+    while (await w.world.drain());
+    w.runs.clear();
+    await restored(w, checkpoint);
+    w.world.now += 31 * second;
+    await w.drain();
+    await restored(w, checkpoint);
+    w.world.now += 31 * second;
+    w.send(parcel('a', 100));
+    await w.drain();
+    expect([...w.runs.keys()]).toEqual([100]);
+  });
 });
