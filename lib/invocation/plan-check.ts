@@ -1,8 +1,9 @@
 // Whether some code makes the plan that a job runs. The hash of a plan says nothing of parallelism, because a checkpoint may be restored at another
-// one; but which subtask owns a key follows from it, so while a job runs it is that of its owners.
+// one; but which subtask owns a key, a group of a queue or a partition of a topic follows from it, so while a job runs it is that of its owners. Shards
+// of a stream are subtasks of their own, as many as there are.
 
 import { SluiceError } from '../core/errors.ts';
-import type { JobItem } from './job-item.ts';
+import type { JobItem, Owner } from './job-item.ts';
 
 /** What of a plan is looked at. */
 export interface PlanShape {
@@ -23,11 +24,15 @@ export function checkPlan(item: Pick<JobItem, 'job' | 'owners' | 'planHash'>, pl
   if (unknown !== undefined) throw otherPlan(job, `has a subtask ${unknown.subtask}, and this code makes ${plan.stages.length} stages`);
   if (owners.length === 0) return; // it is being created
   for (const { id, name, inputs, parallelism } of plan.stages) {
-    const count = owners.filter(({ stage }) => stage === id).length;
-    if (inputs.length > 0 && count !== parallelism) {
-      throw otherPlan(job, `runs ${name} at parallelism ${count}, and this code at ${parallelism}`);
-    }
+    const own = owners.filter(({ stage }) => stage === id);
+    if (own.length === parallelism || (inputs.length === 0 && own.every(isOfSplit))) continue;
+    throw otherPlan(job, `runs ${name} at parallelism ${own.length}, and this code at ${parallelism}`);
   }
+}
+
+/** As `splitOwner` names it. */
+function isOfSplit({ subtask, stage, index }: Owner): boolean {
+  return subtask !== `${stage}-${index}`;
 }
 
 function otherPlan(job: string, how: string): SluiceError {

@@ -9,7 +9,8 @@ const stages = [
   { id: 1, name: 'count', inputs: 1, parallelism: 2 },
 ];
 const owner = (stage: number, index: number) => ({ subtask: `${stage}-${index}`, stage, index, splits: [] });
-const running = { job: 'clicks', planHash: 'a'.repeat(32), owners: [owner(0, 0), owner(0, 1), owner(1, 0), owner(1, 1)] };
+const shard = (ordinal: number) => ({ subtask: `0-s${ordinal}`, stage: 0, index: ordinal, splits: [ordinal] });
+const running = { job: 'clicks', planHash: 'a'.repeat(32), owners: [shard(0), shard(1), owner(1, 0), owner(1, 1)] };
 const facts: DeploymentFacts = {
   item: running,
   hasRead: { clicks: 'arn' },
