@@ -34,8 +34,8 @@ export async function checkNew({ ports, plan }: Deployed): Promise<void> {
 
 /** Of a job that was just made, or that an older version made. */
 export async function settle({ ports, settings }: Deployed): Promise<void> {
-  const bound = Object.entries(settings.bind ?? {}).filter(([, { kind }]) => kind === 'kinesis');
-  const streams = Object.fromEntries(bound.map(([name, { stream }]) => [name, String(stream)]));
+  const bound = Object.entries(settings.bind ?? {}).filter(([, { kind }]) => kind === 'kinesis' || kind === 'kafka');
+  const streams = Object.fromEntries(bound.map(([name, { stream, topic }]) => [name, String(stream ?? topic)]));
   await noteHome(ports.items, homeOf({ table: settings.table, streams, queues: settings.queues ?? {} }), 'absent');
 }
 

@@ -26,7 +26,8 @@ export interface CheckProperties {
   /** JSON of `{ arn, name, reserved? }[]`. */
   readonly Streams: string;
   readonly Reserved: string;
-  /** Absent in templates of older versions. */
+  /** JSON of `{ name, topic }[]`. Absent in templates of older versions, as are those below. */
+  readonly Topics?: string;
   readonly Exchange?: string;
   readonly ExchangeShards?: string;
 }
@@ -65,7 +66,7 @@ export async function refusalOf(request: CheckRequest, ask: CheckQuestions): Pro
 
 /** @throws SluiceError of `decideDeployment`, and what the account could not be asked for */
 async function check(request: CheckRequest, ask: CheckQuestions): Promise<void> {
-  const { Table: table, PlanHash: hash, Stages: stages, Streams: streams, Reserved: reserved } = request.ResourceProperties;
+  const { Table: table, PlanHash: hash, Stages: stages, Streams: streams, Topics: topics, Reserved: reserved } = request.ResourceProperties;
   type Told = { readonly id: number; readonly name: string; readonly inputs: number; readonly parallelism: number };
   type Stream = { readonly arn: string; readonly name: string; readonly reserved?: number };
   const plan = {
@@ -85,6 +86,7 @@ async function check(request: CheckRequest, ask: CheckQuestions): Promise<void> 
     exchange: exchangeOf(request.ResourceProperties, home),
     plan,
     streams: await Promise.all(known),
+    topics: topics === undefined ? undefined : (JSON.parse(topics) as NonNullable<DeploymentFacts['topics']>),
     account: await ask.account(),
     reserves: Number(reserved) - Number(request.OldResourceProperties?.Reserved ?? 0),
   });

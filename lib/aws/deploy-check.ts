@@ -2,7 +2,7 @@
 //   V1  A job keeps the plan that it runs. Code of another plan would throw in every function, so it is not deployed at all.
 //   V2  Each shard of a stream is read by an environment of its own, so there have to be as many.
 //   V3  What cannot be found out is no reason to refuse.
-//   V4  A job stays with the streams that it has read: shards of all streams have the same names.
+//   V4  A job stays with the streams and topics that it has read: shards of all streams have the same names, and all topics the same offsets.
 //   V5  A job stays with the exchange that it was started with: what is on its way between stages lies there.
 
 import type { ExchangeKind } from '../adapters/aws/exchange-place.ts';
@@ -17,7 +17,7 @@ export interface DeploymentFacts {
   /** `undefined`: no job was started on this table yet. */
   readonly item: Pick<JobItem, 'job' | 'owners' | 'planHash'> | undefined;
   readonly plan: PlanShape;
-  /** Name in the job → ARN of the stream that it has read; `undefined`: not known. */
+  /** Name in the job → ARN of the stream, or name of the topic, that it has read; `undefined`: not known. */
   readonly hasRead: Readonly<Record<string, string>> | undefined;
   readonly streams: readonly {
     readonly name: string;
@@ -27,6 +27,8 @@ export interface DeploymentFacts {
     /** Environments reserved for the stage that reads it; `undefined`: it shares what nobody reserved. */
     readonly reserved: number | undefined;
   }[];
+  /** Name in the job, and name of the topic; `undefined`: not known. */
+  readonly topics?: readonly { readonly name: string; readonly topic: string }[] | undefined;
   /** Of the stages; `undefined`: not known. */
   readonly exchange?:
     | {
@@ -42,14 +44,17 @@ export interface DeploymentFacts {
 }
 
 /** @throws SluiceError `PLAN_CHANGED`, `DEPLOYMENT_UNSAFE` */
-export function decideDeployment({ item, plan, hasRead = {}, streams, exchange, account, reserves }: DeploymentFacts): void {
+export function decideDeployment({ item, plan, hasRead = {}, streams, topics = [], exchange, account, reserves }: DeploymentFacts): void {
   if (item !== undefined) refuseOtherPlan(item, plan);
   if (item !== undefined && exchange !== undefined) refuseOtherExchange(item.job, plan, exchange);
-  for (const { name, arn } of streams) {
+  for (const { name, place } of [
+    ...streams.map(({ name, arn }) => ({ name, place: arn })),
+    ...topics.map(({ name, topic }) => ({ name, place: topic })),
+  ]) {
     const before = hasRead[name];
-    if (item === undefined || before === undefined || before === arn) continue;
-    const message = `job ${item.job} has read ${before} as ${name}, and would read ${arn}, whose records it takes for ones that it has had`;
-    throw unsafe(message, 'bind the stream that the job has read, or deploy under another construct id, where it begins anew');
+    if (item === undefined || before === undefined || before === place) continue;
+    const message = `job ${item.job} has read ${before} as ${name}, and would read ${place}, whose records it takes for ones that it has had`;
+    throw unsafe(message, 'bind what the job has read, or deploy under another construct id, where it begins anew');
   }
   for (const { name, shards, reserved } of streams) {
     if (shards === undefined || reserved === undefined || reserved >= shards) continue;

@@ -26,6 +26,8 @@ export interface PlanCheckProps {
   readonly table: TableLike;
   readonly surroundings: FunctionSurroundings;
   readonly streams: readonly StreamToCheck[];
+  /** Topics that the job reads, by their names in it. */
+  readonly topics: readonly { readonly name: string; readonly topic: string }[];
   /** Environments that the stack reserves in all. */
   readonly reserved: number;
   /** What carries records from stage to stage; a job that was started keeps it. */
@@ -35,7 +37,7 @@ export interface PlanCheckProps {
 }
 
 export function createPlanCheck(scope: Construct, p: PlanCheckProps): readonly Construct[] {
-  const { plan, table, surroundings, streams, reserved } = p;
+  const { plan, table, surroundings, streams, topics, reserved } = p;
   const fn = new JobFunction(scope, 'Check', {
     surroundings,
     description: `Sluice ${plan.job}: may this be deployed?`,
@@ -64,6 +66,7 @@ export function createPlanCheck(scope: Construct, p: PlanCheckProps): readonly C
       Streams: Stack.of(scope).toJsonString(
         streams.map(({ arn, name, reserved: of }) => ({ arn, name, ...(of === undefined ? {} : { reserved: of }) })),
       ),
+      Topics: Stack.of(scope).toJsonString(topics),
       Reserved: String(reserved),
       Exchange: p.exchange,
       ExchangeShards: String(p.exchangeShards),

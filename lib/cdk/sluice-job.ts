@@ -84,6 +84,7 @@ export class SluiceJob extends Construct {
       table: this.table,
       surroundings,
       streams: this.#streamsToCheck(),
+      topics: this.#topicsToCheck(),
       reserved: this.#reservedInAll(),
       exchange: exchange.kind,
       exchangeShards: this.#exchanges().reduce((sum, { exchange: of }) => sum + (of.kind === 'kinesis' ? of.shards : 0), 0),
@@ -170,6 +171,10 @@ export class SluiceJob extends Construct {
     return this.#sources().flatMap(({ name, target }) =>
       target.kind === 'kinesis' ? [{ name, arn: target.stream.streamArn, reserved: this.#props.reservedConcurrency }] : [],
     );
+  }
+
+  #topicsToCheck(): readonly { readonly name: string; readonly topic: string }[] {
+    return this.#sources().flatMap(({ name, target }) => (target.kind === 'kafka' ? [{ name, topic: target.topic.topic }] : []));
   }
 
   get #controlConcurrency(): number | undefined {

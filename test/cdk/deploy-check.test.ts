@@ -73,6 +73,15 @@ describe('a deployment', () => {
     expect(decide({ hasRead: { clicks: 'arn:of-another' }, item: undefined })).not.toThrow();
   });
 
+  test('is refused for another topic under the same name: records up to the offsets that the job has had would be passed over', () => {
+    const topics = [{ name: 'orders', topic: 'orders-2' }];
+    expect(decide({ topics, hasRead: { orders: 'orders-1' } })).toThrow(
+      /^job clicks has read orders-1 as orders, and would read orders-2, /,
+    );
+    expect(decide({ topics, hasRead: { orders: 'orders-2' } })).not.toThrow();
+    expect(decide({ topics, hasRead: {} }), 'a job that noted no topics').not.toThrow();
+  });
+
   test('is refused for another exchange: what is on its way between stages would stay in the one that the job has', () => {
     const other = { has: 'sqs', wanted: 'kinesis', shards: 3 } as const;
     expect(decide({ exchange: other })).toThrow(

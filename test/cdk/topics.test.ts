@@ -214,3 +214,8 @@ describe('refused', () => {
     );
   });
 });
+
+test('the check before a deployment is told which topic is read under which name', () => {
+  const { template } = deployViews();
+  expect(resourceOf(template, 'Custom::SluiceMayDeploy', '')).toMatchObject({ Topics: '[{"name":"views","topic":"page.views"}]' });
+});

@@ -7,8 +7,8 @@
 //   H3  A restore makes the table that it found the home. Where that is another state than the one that wrote last, it passes by all that the other one
 //       has numbered (T6 of restore.ts): the bucket knows its checkpoints, and a time in seconds is above any count of generations. Sinks look
 //       at their targets anew: what they name by the run would have the names of what that one has written.
-//   H4  Streams are noted too. Shards of any two have the same names, so that a job would take records of another stream for ones that it had. So is what
-//       the exchange is made of: in another one nothing would be of what is on its way.
+//   H4  Streams and topics are noted too. Shards of any two streams have the same names, and records of any two topics the same offsets, so that a job
+//       would take those of another one for ones that it had. So is what the exchange is made of: in another one nothing would be of what is on its way.
 
 import { SluiceError } from '../../core/errors.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
@@ -22,7 +22,7 @@ import { type ExchangeKind, type ExchangePlaces, exchangeKindOf } from './exchan
 export interface Home {
   /** Name of the table. */
   readonly table: string;
-  /** Name in the job → ARN of its stream. */
+  /** Name in the job → ARN of its stream, or name of its topic. */
   readonly streams: Readonly<Record<string, string>>;
   /** What carries records from stage to stage; absent: queues, or nothing. */
   readonly exchange?: ExchangeKind;

@@ -2,7 +2,7 @@
 // says where it goes on from.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { checkBegun, checkHome, newestStored, noteHome, passedByOriginal, readHome } from '../../../lib/adapters/aws/home.ts';
-import { StageAtHome } from '../../../lib/aws/at-home.ts';
+import { StageAtHome, settle } from '../../../lib/aws/at-home.ts';
 import { requestCancel } from '../../../lib/invocation/coordinator/job-life.ts';
 import { changeJob, readExistingJob, readJob } from '../../../lib/invocation/coordinator/read-job.ts';
 import { FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
@@ -103,6 +103,17 @@ describe('a table that is at home', () => {
     await ports.items.remove({ name: 'runner/home', expects: 'any' });
     expect((await pulsesOf(service).pulse()).status).toBe('running');
     expect(await readHome(ports.items)).toEqual({ table: 'clicks-table', streams: {} });
+  });
+
+  it('is noted with the streams and topics that the job reads', async () => {
+    const { deployed } = pulsesOf(new FakeService());
+    const bind = {
+      clicks: { kind: 'kinesis', stream: 'arn' },
+      orders: { kind: 'kafka', topic: 'orders-1', bootstrap: 'b:9092' },
+      out: { kind: 'sqs', queue: 'url' },
+    };
+    await settle({ ...deployed, settings: { ...deployed.settings, bind } });
+    expect(await readHome(deployed.ports.items)).toMatchObject({ streams: { clicks: 'arn', orders: 'orders-1' } });
   });
 
   it('keeps what was noted first', async () => {
