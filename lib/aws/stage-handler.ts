@@ -146,12 +146,17 @@ async function goOn(
   { subtask, ...gap }: Omit<GapOptions, 'take'> & { readonly subtask: string },
   deadlineMs: number,
 ): Promise<readonly Waiting[]> {
-  const take = async (messages: readonly Uint8Array[]): Promise<number> =>
-    takenOf(await environment.invoke({ kind: 'messages', subtask, messages }, { deadlineMs }), messages.length);
+  let hasFailed = false;
+  const take = async (messages: readonly Uint8Array[]): Promise<number> => {
+    if (hasFailed) return 0; // a record that fails has its tries in as many events, and not in the rounds of one
+    const answer = await environment.invoke({ kind: 'messages', subtask, messages }, { deadlineMs });
+    hasFailed = answer.kind !== 'done' && answer.why === 'record-failed';
+    return takenOf(answer, messages.length);
+  };
   try {
     const left = await takeAroundGap({ ...gap, take });
     const [first] = left;
-    if (first?.number !== undefined) console.error(errorLine(behindGap(subtask, first.number)));
+    if (first?.number !== undefined && !hasFailed) console.error(errorLine(behindGap(subtask, first.number)));
     return left;
   } catch (error) {
     console.error(errorLine(error));

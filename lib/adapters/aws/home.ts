@@ -6,7 +6,8 @@
 //       its name.
 //   H3  A restore makes the table that it found the home. Where that is another state than the one that wrote last, it passes by all that the other one
 //       has numbered (T6 of restore.ts): the bucket knows its checkpoints, and a time in seconds is above any count of generations. Sinks look
-//       at their targets anew: what they name by the run would have the names of what that one has written.
+//       at their targets anew: what they name by the run would have the names of what that one has written. What it passes by is told to the bucket,
+//       so that whoever goes back to the other table is refused there, as one that is older.
 //   H4  Streams and topics are noted too. Shards of any two streams have the same names, and records of any two topics the same offsets, so that a job
 //       would take those of another one for ones that it had. So is what the exchange is made of: in another one nothing would be of what is on its way.
 
@@ -52,9 +53,14 @@ export function checkHome(noted: Home | undefined, table: string, job: string): 
   throw replaced(`table ${table} has the state that job ${job} had in table ${noted.table}, as of some earlier time`, job);
 }
 
-/** The highest number of a checkpoint whose object lies in the bucket; 0: there is none. */
+/** No number of a checkpoint, so that no clean-up takes it for one that is over. */
+const passedPrefix = `${metadataPrefix}passed/`;
+
+/** The highest number of a checkpoint whose object lies in the bucket, or that a copy of the table has passed by; 0: there is none. */
 export async function newestStored(objects: Pick<ObjectStore, 'list'>): Promise<number> {
-  const numbers = (await objects.list(metadataPrefix)).map((name) => Number.parseInt(name.slice(metadataPrefix.length), 10));
+  const numbers = (await objects.list(metadataPrefix)).map((name) =>
+    Number.parseInt(name.slice(name.startsWith(passedPrefix) ? passedPrefix.length : metadataPrefix.length), 10),
+  );
   return Math.max(0, ...numbers.filter((n) => Number.isSafeInteger(n)));
 }
 
@@ -62,7 +68,7 @@ export async function newestStored(objects: Pick<ObjectStore, 'list'>): Promise<
 export function checkBegun(stored: number, begun: number, job: string): void {
   if (stored <= begun) return;
   const knows = begun === 0 ? 'the table knows none' : `the table knows of ${begun} at most`;
-  throw replaced(`the bucket of job ${job} holds checkpoint ${stored}, and ${knows}`, job);
+  throw replaced(`the bucket of job ${job} knows of checkpoint ${stored}, and ${knows}`, job);
 }
 
 /** Attempts that never completed have numbers too, and left nothing in the bucket. */
@@ -85,6 +91,11 @@ export async function passedByOriginal(
   await forgetStarts(ports.objects); // first: what follows is how a restore that was cut off knows
   // A pulse of the other one that is still at work may store a checkpoint that it has begun, under a number that neither of these is.
   return { begun: Math.max(stored, item.begun) + unseenNumbers, generation: Math.floor(nowMs / 1_000) };
+}
+
+/** H3, behind the mark and before the table is noted as the home: a restore that is cut off in between is asked for again. */
+export async function tellPassed(objects: Pick<ObjectStore, 'putIfAbsent'>, { begun }: PassedBy): Promise<void> {
+  await objects.putIfAbsent(`${passedPrefix}${begun}`, new Uint8Array());
 }
 
 function replaced(what: string, job: string): SluiceError {

@@ -44,9 +44,11 @@ export class SqsExchange implements Exchange {
         return { Id: String(i), MessageGroupId: group, MessageDeduplicationId: id, MessageBody: bodyOf(bytes) };
       }),
     });
-    const { Failed: failed = [] } = await this.#ask('SendMessage', url, () => this.#client.send(command));
+    const { Failed: failed = [], Successful: sent = [] } = await this.#ask('SendMessage', url, () => this.#client.send(command));
     for (const one of failed) this.#throwIfOurs(one, url);
-    return failed.map(({ Id: id }) => Number(id));
+    // One of which nothing was said is sent again, as the one that it is.
+    const ids = new Set(sent.map(({ Id: id }) => Number(id)));
+    return indexes.filter((i) => !ids.has(i));
   }
 
   async receive({ max }: { readonly max: number }): Promise<readonly Delivery[]> {

@@ -1,6 +1,6 @@
 // `sluice cancel|pause|resume|restore NAME --stack STACK`: the request is one conditional write; pulses carry it out, and the command calls
 // them until the job is there instead of waiting for the schedule.
-import { homeOf, noteHome, passedByOriginal } from '../../adapters/aws/home.ts';
+import { homeOf, noteHome, passedByOriginal, tellPassed } from '../../adapters/aws/home.ts';
 import { systemClock as clock } from '../../adapters/embedded/system-clock.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { requestCancel, requestPause, requestResume } from '../../invocation/coordinator/job-life.ts';
@@ -50,6 +50,7 @@ export const restoreDeployed: Command = (call) =>
     const passedBy = await passedByOriginal(ports, { table: o.deployed.table, nowMs: clock.now() });
     const mark = await startRestore(ports, wanted, passedBy);
     if (mark.kind === 'no-checkpoint') throw notKept(o, wanted);
+    if (passedBy !== undefined) await tellPassed(ports.objects, passedBy);
     await noteHome(ports.items, homeOf(o.deployed), 'any');
     const checkpoint = mark.item.restoring?.checkpoint;
     const after = await pulsesUntil(o, ({ restoring }) => restoring === undefined);

@@ -1,7 +1,7 @@
 // A table that was restored to an earlier second, or that took the place of another: the job does not go on by itself, and nothing is lost until somebody
 // says where it goes on from.
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { checkBegun, checkHome, newestStored, noteHome, passedByOriginal, readHome } from '../../../lib/adapters/aws/home.ts';
+import { checkBegun, checkHome, newestStored, noteHome, passedByOriginal, readHome, tellPassed } from '../../../lib/adapters/aws/home.ts';
 import { StageAtHome, settle } from '../../../lib/aws/at-home.ts';
 import { requestCancel } from '../../../lib/invocation/coordinator/job-life.ts';
 import { changeJob, readExistingJob, readJob } from '../../../lib/invocation/coordinator/read-job.ts';
@@ -62,11 +62,11 @@ describe('a table that is older than its bucket', () => {
     await pulsesOf(service).pulse();
     await storeCheckpoint(service, 7);
     await expect(pulsesOf(service).pulse()).rejects.toThrow(
-      /^STORE_REPLACED: the bucket of job clicks holds checkpoint 7, and the table knows none/,
+      /^STORE_REPLACED: the bucket of job clicks knows of checkpoint 7, and the table knows none/,
     );
     const { deployed } = pulsesOf(service);
     const stage = new StageAtHome();
-    await expect(stage.check(deployed)).rejects.toThrow(/^STORE_REPLACED: the bucket of job clicks holds checkpoint 7/);
+    await expect(stage.check(deployed)).rejects.toThrow(/^STORE_REPLACED: the bucket of job clicks knows of checkpoint 7/);
     await ports.objects.putIfAbsent('sink/out', new Uint8Array([1]));
     const passedBy = await passedByOriginal(ports, { table: 'clicks-table', nowMs: 90_500 });
     expect(passedBy).toEqual({ begun: 1_007, generation: 90 });
@@ -80,8 +80,28 @@ describe('a table that is older than its bucket', () => {
   it('and empty makes no new job, whose checkpoints would be those of the old one', async () => {
     const service = new FakeService();
     await storeCheckpoint(service, 3);
-    await expect(pulsesOf(service).pulse()).rejects.toThrow(/^STORE_REPLACED: the bucket of job clicks holds checkpoint 3/);
+    await expect(pulsesOf(service).pulse()).rejects.toThrow(/^STORE_REPLACED: the bucket of job clicks knows of checkpoint 3/);
     expect(await readJob(fakePorts(service))).toBeUndefined();
+  });
+});
+
+describe('a table from which a copy has taken over', () => {
+  it('is older than its bucket as soon as the copy is restored, and is above the copy when it is restored itself', async () => {
+    const service = new FakeService();
+    const ports = fakePorts(service);
+    await pulsesOf(service).pulse();
+    const copied = (await passedByOriginal(ports, { table: restoredTable, nowMs: 90_500 }))!;
+    await tellPassed(ports.objects, copied);
+    await expect(pulsesOf(service).pulse()).rejects.toThrow(
+      /^STORE_REPLACED: the bucket of job clicks knows of checkpoint 1000, and the table knows none/,
+    );
+    await expect(new StageAtHome().check(pulsesOf(service).deployed)).rejects.toThrow(/^STORE_REPLACED/);
+    const back = (await passedByOriginal(ports, { table: 'clicks-table', nowMs: 95_500 }))!;
+    expect([back.begun > copied.begun, back.generation > copied.generation]).toEqual([true, true]);
+    await changeJob(ports, (item) => ({ ...item, begun: back.begun })); // by the mark
+    await tellPassed(ports.objects, back);
+    expect((await pulsesOf(service).pulse()).status).toBe('running');
+    expect(await newestStored(ports.objects)).toBe(back.begun); // no clean-up of the pulse has taken it
   });
 });
 
@@ -144,6 +164,6 @@ describe('a table that is at home', () => {
     for (const checkpoint of [2, 11, 9]) await storeCheckpoint(service, checkpoint);
     expect(await newestStored(fakePorts(service).objects)).toBe(11);
     expect(() => checkBegun(11, 11, 'clicks')).not.toThrow();
-    expect(() => checkBegun(11, 10, 'clicks')).toThrow(/holds checkpoint 11, and the table knows of 10 at most/);
+    expect(() => checkBegun(11, 10, 'clicks')).toThrow(/knows of checkpoint 11, and the table knows of 10 at most/);
   });
 });

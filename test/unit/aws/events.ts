@@ -52,12 +52,15 @@ export function standardEvent(messages: readonly { readonly id: string; readonly
   return { Records: records };
 }
 
-export function kinesisEvent(shard: string, records: readonly { readonly number: string; readonly data: string }[]): KinesisEvent {
+export function kinesisEvent(
+  shard: string,
+  records: readonly { readonly number: string; readonly key?: string; readonly data: string | Uint8Array }[],
+): KinesisEvent {
   return {
-    Records: records.map(({ number, data }) => ({
+    Records: records.map(({ number, key = '1', data }) => ({
       kinesis: {
         kinesisSchemaVersion: '1.0',
-        partitionKey: '1',
+        partitionKey: key,
         sequenceNumber: number,
         data: Buffer.from(data).toString('base64'),
         approximateArrivalTimestamp: 1_545_084_650.987,

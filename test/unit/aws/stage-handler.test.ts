@@ -2,11 +2,13 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { answerOfControl, controlEvent } from '../../../lib/aws/control-call.ts';
 import type { Deployed } from '../../../lib/aws/deployed.ts';
+import type { KinesisAnswer } from '../../../lib/aws/kinesis-event.ts';
 import { handleStage, type StageEvent } from '../../../lib/aws/stage-handler.ts';
 import { SluiceError } from '../../../lib/core/errors.ts';
 import type { Clock } from '../../../lib/core/ports.ts';
 import type { Answer, Invocation } from '../../../lib/invocation/invocation.ts';
-import { fifoEvent } from './events.ts';
+import { encodeMessage } from '../../../lib/invocation/message-codec.ts';
+import { fifoEvent, kinesisEvent } from './events.ts';
 
 const nowMs = 1_000_000;
 const clock: Clock = { now: () => nowMs, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
@@ -18,8 +20,13 @@ interface Told {
   readonly released: unknown[];
 }
 
+const emptyStream = { shards: async () => [], begin: async () => 'cursor', read: async () => ({ records: [], next: undefined }) };
+
 /** @param answer  of a subtask; what is thrown is thrown */
-function stageThat(answer: (subtask: string) => Answer, o: { readonly queue?: boolean; readonly releaseFails?: boolean } = {}) {
+function stageThat(
+  answer: (subtask: string) => Answer,
+  o: { readonly queue?: boolean; readonly releaseFails?: boolean; readonly stream?: boolean } = {},
+) {
   const told: Told = { invocations: [], deadlines: [], released: [] };
   const queue = { order: 'fifo', lanes: 1, retentionMs: 1, read: () => undefined };
   const operator = o.queue === true ? { kind: 'source', source: { queue } } : { kind: 'process' };
@@ -27,6 +34,7 @@ function stageThat(answer: (subtask: string) => Answer, o: { readonly queue?: bo
     settings: { stage: 1 },
     plan: { job: 'clicks', stages: [{}, { operators: [{ uid: 'head', node: { operator } }] }] },
     tally: { conflicts: 3 },
+    exchangeStream: () => (o.stream === true ? emptyStream : undefined),
     environment: {
       invoke: async (invocation: Invocation, { deadlineMs }: { readonly deadlineMs?: number }) => {
         told.invocations.push(invocation);
@@ -99,6 +107,21 @@ describe('the handler of a stage', () => {
     expect(await handle(messages)).toEqual({ batchItemFailures: [{ itemIdentifier: 'm1' }] });
     const said = lines.map((line) => JSON.parse(line) as Record<string, unknown>).filter(({ level }) => level === 'warn');
     expect(said).toMatchObject([{ subtask: '1-0', refused: 'gap', message: expect.stringContaining('has expired') as string }]);
+  });
+
+  it('asks nothing more of a subtask behind a gap whose record fails: its tries are for as many events', async () => {
+    const answers: Answer[] = [
+      { kind: 'refused', why: 'gap' },
+      { kind: 'partial', count: 1, why: 'record-failed' },
+    ];
+    const { told, handle } = stageThat(() => answers.shift()!, { stream: true });
+    const records = [['a', 2] as const, ['b', 1] as const, ['b', 2] as const, ['a', 1] as const].map(([sender, sequence], i) => {
+      const bytes = encodeMessage({ generation: 1, exchange: 0, sender, target: '1-0', sequence, elements: [] });
+      return { number: `${i + 1}`, key: '1-0', data: bytes };
+    });
+    const { batchItemFailures: failures } = (await handle(kinesisEvent('shard', records))) as KinesisAnswer;
+    expect(failures).toEqual([{ itemIdentifier: '1' }]);
+    expect(told.invocations).toHaveLength(2);
   });
 
   it('answers the same where messages could not be released sooner', async () => {

@@ -22,10 +22,14 @@ export class SqsQueue implements QueueTarget {
       ...(this.isFifo ? { MessageGroupId: groupOf(key), MessageDeduplicationId: id } : {}),
     }));
     try {
-      const { Failed: failed = [] } = await this.#client.send(new SendMessageBatchCommand({ QueueUrl: this.#url, Entries: entries }));
-      return failed.map(({ Id: id, Code: code = '', Message: message = '' }) => {
-        const meaning = meaningOf(code);
-        return { at: Number(id), reason: `${code}: ${message}`, isFinal: meaning !== 'nothing' && meaning !== 'unknown' };
+      const answer = await this.#client.send(new SendMessageBatchCommand({ QueueUrl: this.#url, Entries: entries }));
+      const sent = new Set(answer.Successful?.map(({ Id: id }) => id));
+      const failures = new Map(answer.Failed?.map((one) => [one.Id, one]));
+      return entries.flatMap(({ Id: id }, at): readonly NotTaken[] => {
+        const failed = failures.get(id);
+        if (failed === undefined) return sent.has(id) ? [] : [{ at, reason: 'nothing was said of it', isFinal: false }];
+        const meaning = meaningOf(failed.Code ?? '');
+        return [{ at, reason: `${failed.Code}: ${failed.Message ?? ''}`, isFinal: meaning !== 'nothing' && meaning !== 'unknown' }];
       });
     } catch (error) {
       throw errorOf(error, `sqs:SendMessage to ${this.#url}`);

@@ -72,8 +72,11 @@ export class KinesisStream implements StreamTarget {
     const records = rows.map(({ key, body }) => ({ PartitionKey: key, Data: new TextEncoder().encode(body) }));
     const command = new PutRecordsCommand({ ...this.#stream, Records: records });
     const { Records: answers = [] } = await this.#ask('PutRecords', () => this.#client.send(command));
-    return answers.flatMap(({ ErrorCode: code, ErrorMessage: message = '' }, at) => {
-      if (code === undefined || code === null) return [];
+    return rows.flatMap((_, at): readonly NotTaken[] => {
+      const { ErrorCode: code, ErrorMessage: message = '', SequenceNumber: number } = answers[at] ?? {};
+      if (code === undefined || code === null) {
+        return number === undefined || number === null ? [{ at, reason: 'nothing was said of it', isFinal: false }] : [];
+      }
       const meaning = meaningOf(code);
       return [{ at, reason: `${code}: ${message}`, isFinal: meaning !== 'nothing' && meaning !== 'unknown' }];
     });

@@ -2,7 +2,7 @@
 // were cancelled for several reasons, and requests of which a later part was refused.
 import { describe, expect, test } from 'vitest';
 import type { OutgoingMessage, StatePut } from '../../../../lib/invocation/ports.ts';
-import { jsonError, ok, scripted, xmlError } from './scripted.ts';
+import { jsonError, ok, scripted, taken, xmlError } from './scripted.ts';
 
 const ring = { generation: 0, subtask: '1-0' };
 const entry = { n: 8, writer: 'mine', bytes: new Uint8Array(1) };
@@ -169,8 +169,16 @@ describe('the exchange', () => {
   const idsOf = (body: Readonly<Record<string, unknown>>): readonly unknown[] =>
     (body.Entries as readonly { readonly MessageDeduplicationId?: string }[]).map((e) => e.MessageDeduplicationId);
 
+  const body = 'AA=='; // of the one byte
+
+  test('leaves a message of which nothing was said', async () => {
+    const { ports, asked } = scripted(taken(['1'], body), ok());
+    await expect(ports.exchange.send([message('1-0', 'a'), message('1-1', 'b')])).resolves.toEqual({ left: [0] });
+    expect(asked).toHaveLength(1);
+  });
+
   test('sends one message of a group in a request, and nothing of a group behind one that failed', async () => {
-    const { ports, asked } = scripted(ok({ Failed: [failed('0', 'InternalError')] }), ok());
+    const { ports, asked } = scripted(taken(['2'], body, { Failed: [failed('0', 'InternalError')] }), taken(['3'], body));
     const sent = await ports.exchange.send([message('1-0', 'a'), message('1-0', 'b'), message('1-1', 'c'), message('1-1', 'd')]);
     expect(sent).toEqual({ left: [0, 1] });
     expect(asked.map(({ body }) => idsOf(body))).toEqual([['a', 'c'], ['d']]);
@@ -179,11 +187,11 @@ describe('the exchange', () => {
   test('leaves what was throttled after a part was sent, and is throttled only when nothing was', async () => {
     const throttled = jsonError('sqs', 'RequestThrottled', { query: 'RequestThrottled' });
     const messages = [message('1-0', 'a'), message('2-0', 'b'), message('1-0', 'c')];
-    const part = scripted(ok(), throttled, ok());
+    const part = scripted(taken(['0'], body), throttled, taken(['2'], body));
     expect(await part.ports.exchange.send(messages)).toEqual({ left: [1] });
     const nothing = scripted(throttled);
     await expect(nothing.ports.exchange.send(messages)).rejects.toMatchObject({ code: 'STORE_THROTTLED' });
-    const lost = scripted(ok(), jsonError('sqs', 'InternalError', { status: 500 }));
+    const lost = scripted(taken(['0'], body), jsonError('sqs', 'InternalError', { status: 500 }));
     await expect(lost.ports.exchange.send(messages)).rejects.toMatchObject({ code: 'STORE_UNCERTAIN' });
   });
 

@@ -1,5 +1,6 @@
 // The ports over real clients whose requests are answered from a script, in the bytes that services send: what is under test is everything from
 // the wire to the port.
+import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { KinesisClient } from '@aws-sdk/client-kinesis';
@@ -23,6 +24,12 @@ export interface Asked {
 }
 
 export const ok = (body: unknown = {}): Answer => ({ status: 200, body: JSON.stringify(body) });
+
+/** That SQS has taken these entries, all of one body: clients hold its checksum against what they sent. */
+export function taken(ids: readonly string[], messageBody: string, more: Readonly<Record<string, unknown>> = {}): Answer {
+  const checksum = createHash('md5').update(messageBody).digest('hex');
+  return ok({ ...more, Successful: ids.map((Id) => ({ Id, MessageId: `m${Id}`, MD5OfMessageBody: checksum })) });
+}
 
 /** As DynamoDB and SQS spell an error. */
 export function jsonError(

@@ -1,8 +1,9 @@
-// Answers of Kinesis that are successes for some, and errors that are none.
+// Answers of Kinesis and SQS that are successes for some, and errors that are none.
 import { expect, test } from 'vitest';
+import { SqsQueue } from '../../../../lib/adapters/aws/targets/queue.ts';
 import { KinesisStream } from '../../../../lib/adapters/aws/targets/stream.ts';
 import { RowAppender } from '../../../../lib/connectors/cloud/append-rows.ts';
-import { jsonError, ok, scripted } from './scripted.ts';
+import { jsonError, ok, scripted, taken } from './scripted.ts';
 
 const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/clicks';
 const row = (id: string) => ({ id, key: id, body: id });
@@ -38,12 +39,20 @@ test('rows that were not taken are told, and which of them never will be', async
   ]);
 });
 
+test('a row of which nothing was said is one that was not taken', async () => {
+  const { kinesis, clients } = scripted(ok({ Records: [{ SequenceNumber: '1', ShardId: 's' }] }), taken(['1'], 'b'));
+  const rows = ['a', 'b'].map(row);
+  const left = { reason: 'nothing was said of it', isFinal: false };
+  expect(await new KinesisStream(kinesis, arn).append(rows)).toEqual([{ at: 1, ...left }]);
+  expect(await new SqsQueue(clients.sqs, { url: 'https://sqs/1/rows', isFifo: false }).send(rows)).toEqual([{ at: 0, ...left }]);
+});
+
 test('C46: rows of one key arrive in order when some are throttled and an error follows what was stored, which alone is there again', async () => {
-  const taken = ok({ FailedRecordCount: 0, Records: [{ SequenceNumber: '1', ShardId: 's' }] });
+  const stored = ok({ FailedRecordCount: 0, Records: [{ SequenceNumber: '1', ShardId: 's' }] });
   const throttled = ok({ FailedRecordCount: 1, Records: [{ ErrorCode: 'ProvisionedThroughputExceededException', ErrorMessage: 'slow' }] });
   const failed = jsonError('kinesis', 'InternalFailure', { status: 500 });
   // The third and the seventh row are refused at first; of the one behind each, the stream keeps the first and the reply to it is an error.
-  const script = [taken, taken, throttled, taken, failed, taken, taken, taken, throttled, taken, failed, taken, taken, taken];
+  const script = [stored, stored, throttled, stored, failed, stored, stored, stored, throttled, stored, failed, stored, stored, stored];
   const { kinesis, asked } = scripted(...script);
   const stream = new KinesisStream(kinesis, arn);
   const limits = { rowsMax: 500, bytesMax: 5_000_000, rowBytesMax: 1_000_000 };
