@@ -9,39 +9,50 @@ export interface EventPart {
   readonly isLast: boolean;
 }
 
+export interface EventPartOptions {
+  /** Good records at most. */
+  readonly recordsMax: number;
+  /** Malformed records of the split so far. */
+  readonly malformed: number;
+  /** Malformed records have places of their own, which the reader tells while it hands them out; else they share that of the good one behind them. */
+  readonly isPlaced?: boolean;
+}
+
 /**
  * Hands out what is loaded, one record at a time, so that each has its position. Without records and not the last: await `reader.ready()`.
- * @param p.recordsMax  good records at most
- * @param p.malformed  malformed records of the split so far
  */
-export function pollRecords(reader: SplitReader<unknown>, p: { readonly recordsMax: number; readonly malformed: number }): EventPart {
+export function pollRecords(reader: SplitReader<unknown>, p: EventPartOptions): EventPart {
   const records: EventRecord[] = [];
   let nth = p.malformed;
-  const aside: { readonly value: unknown; readonly side: string; readonly nth: number }[] = [];
+  const aside: (Omit<EventRecord, 'after'> & Partial<EventRecord>)[] = [];
   const out: SourceOutput<unknown> = {
     values: [],
     count: 0,
-    side: (tag, value) => void aside.push({ value, side: tag.id, nth: nth++ }),
+    side: (tag, value) =>
+      void aside.push({ value, side: tag.id, nth: nth++, ...(p.isPlaced === true ? { after: reader.position() } : {}) }),
   };
   for (let good = 0; good < p.recordsMax && !reader.hasEnded; good++) {
     out.count = 0;
     const polled = reader.poll(out, 1);
     const after = reader.position();
-    for (const malformed of aside.splice(0)) records.push({ ...malformed, after });
+    for (const malformed of aside.splice(0)) records.push({ after, ...malformed });
     if (polled === 0) break;
     records.push({ value: out.values[0], after });
   }
   return { records, isLast: reader.hasEnded };
 }
 
-/** Waits until there is something, or the split has ended. */
+/**
+ * Waits until there is something, or the split has ended.
+ * @param p.isFarEnough  that nothing came up to this place is enough, too
+ */
 export async function readRecords(
   reader: SplitReader<unknown>,
-  p: { readonly recordsMax: number; readonly malformed: number },
+  p: EventPartOptions & { readonly isFarEnough?: (at: unknown) => boolean },
 ): Promise<EventPart> {
   for (;;) {
     const part = pollRecords(reader, p);
-    if (part.records.length > 0 || part.isLast || p.recordsMax === 0) return part;
+    if (part.records.length > 0 || part.isLast || p.recordsMax === 0 || p.isFarEnough?.(reader.position().at) === true) return part;
     await reader.ready();
   }
 }

@@ -87,7 +87,10 @@ export interface JobItem {
   readonly moving: Moving | undefined;
   /** How far a subtask's splits had been read when its ring was sealed, over all generations: `<subtask>/<ordinal>` → index. */
   readonly until: readonly (readonly [split: string, index: number])[];
-  /** The same by place, for sources whose events do not count their records: what lies behind it was not read. Absent: none. */
+  /**
+   * The same by place, for sources whose events do not count their records: what lies behind it was not read. For the others, how many malformed records
+   * had been read. Absent: none.
+   */
   readonly places?: readonly (readonly [split: string, at: unknown])[] | undefined;
   /** When each generation began, ms, oldest first; see begins.ts. Absent: an older version made the job. */
   readonly begins?: readonly (readonly [generation: number, ms: number])[] | undefined;

@@ -19,6 +19,7 @@ import { isWatermarkDue, malformedOrigin, sourceWatermark } from '../runtime/sou
 import type { EntryHead, SplitProgress } from './entry.ts';
 import type { RecordPlace } from './intake.ts';
 import type { EventRecord } from './invocation.ts';
+import { isReplayDue, type ReplayEnds } from './replay-end.ts';
 
 /** Index of a record whose event knows where it ends, and not how many came before it. */
 export const uncounted = -1;
@@ -33,6 +34,7 @@ export interface SourceIntakeOptions {
   readonly comparePlaces?: ((a: unknown, b: unknown) => number) | undefined;
   /** A split that is new to the source, if this subtask reads it; see `Source.splitOf`. */
   readonly splitOf?: ((ordinal: number) => Split | undefined) | undefined;
+  readonly replayEnds?: ReplayEnds | undefined;
   /** What origins begin with, before the id of the split (`sourceOrigin`); `undefined` in jobs without. */
   readonly origins: string | undefined;
 }
@@ -54,6 +56,8 @@ export interface SplitEvent {
   readonly isPart?: boolean | undefined;
   /** A dead letter takes the place of the good record: it is handed on as it came, without a timestamp, and does not count for event time. */
   readonly isParked?: boolean | undefined;
+  /** Of a replay: nothing is left up to this place behind its records, though none of them lies there. */
+  readonly through?: unknown;
 }
 
 /** `all`: everything is taken or was before. `gap`: the first `count` records are; the others wait for what is missing. */
@@ -86,10 +90,11 @@ export class SourceIntake {
   take(event: SplitEvent, to: SourceTarget): Taken {
     const split = this.#splitOf(event.split);
     if (split === undefined) return { kind: 'unknown-split' };
-    if (!event.isReplay && isReplayDue(split)) return { kind: 'replay-first' };
+    if (!event.isReplay && isReplayDue(split, this.#o.replayEnds ?? noEnd)) return { kind: 'replay-first' };
     const { fresh, gapAt } = freshRecords(this.#counted(event.records, split), split);
     for (let at = 0; at < fresh.length; ) at = this.#takeBatch(split, { event, records: fresh, from: at }, to);
     if (gapAt !== undefined) return { kind: 'gap', count: gapAt };
+    if (event.through !== undefined && event.isPart !== true) this.#passTo(split, event.through);
     if (event.isLast && !split.hasEnded) this.#end(split, to);
     return { kind: 'all' };
   }
@@ -191,6 +196,13 @@ export class SourceIntake {
     to.records(batch, { place: placeOf(uid, split), record: (index) => String(first + index) });
   }
 
+  #passTo(split: OpenSplit, at: unknown): void {
+    const { comparePlaces } = this.#o;
+    if (comparePlaces === undefined || (split.position?.at !== undefined && comparePlaces(at, split.position.at) <= 0)) return;
+    this.hasChanged = true;
+    split.position = { index: indexOf(split), at };
+  }
+
   #end(split: OpenSplit, to: SourceTarget): void {
     this.hasChanged = true;
     split.hasEnded = true;
@@ -229,10 +241,7 @@ function placeOf(uid: string, { split }: Pick<SplitProgress, 'split'>): string {
   return `${uid}/${split.id}`;
 }
 
-/** The subtask's splits have to be read on to where its sealed parents were, before its event source goes on. */
-export function isReplayDue(split: Pick<SplitProgress, 'position' | 'replayUntil' | 'hasEnded'>): boolean {
-  return !split.hasEnded && indexOf(split) < split.replayUntil;
-}
+const noEnd: ReplayEnds = () => undefined;
 
 function indexOf({ position }: Pick<SplitProgress, 'position'>): number {
   return position?.index ?? 0;

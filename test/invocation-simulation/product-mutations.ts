@@ -112,7 +112,7 @@ export const productMutations: readonly Mutation[] = [
     patches: [
       {
         file: 'invocation/source-intake.ts',
-        find: "    if (!event.isReplay && isReplayDue(split)) return { kind: 'replay-first' };\n",
+        find: "    if (!event.isReplay && isReplayDue(split, this.#o.replayEnds ?? noEnd)) return { kind: 'replay-first' };\n",
         replace: '',
       },
     ],

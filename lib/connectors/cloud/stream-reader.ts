@@ -3,6 +3,7 @@
 //   R2  A page may be empty though records follow; the next one is then asked for a little later, since a shard answers five requests a second.
 //   R3  Reading goes on at the record that was read last, itself included. A stream that begins behind it has thrown records away, which is never passed
 //       over without a word.
+//       What is malformed, and goes to a side output, has a place of its own too: that of the first record of its message.
 //   R4  A cursor lives for minutes only. One that is too old is made anew at the last record that was read, whatever froze the reader in between.
 
 import type { SourceOutput, SplitPosition, SplitReader } from '../../api/source.ts';
@@ -34,7 +35,7 @@ export interface StreamReaderOptions<T> {
 
 type Event<T> =
   | { readonly kind: 'record'; readonly value: T | undefined; readonly at: StreamPlace }
-  | { readonly kind: 'side'; readonly give: (out: SourceOutput<T>) => void };
+  | { readonly kind: 'side'; readonly give: (out: SourceOutput<T>) => void; readonly at: StreamPlace };
 
 export class StreamReader<T> implements SplitReader<T> {
   readonly #o: StreamReaderOptions<T>;
@@ -67,11 +68,12 @@ export class StreamReader<T> implements SplitReader<T> {
     let at = 0;
     for (; at < this.#waiting.length; at++) {
       const event = this.#waiting[at]!;
+      if (count === max) break;
       if (event.kind === 'side') {
+        this.#position = { index: this.#position.index, at: event.at };
         event.give(out);
         continue;
       }
-      if (count === max) break;
       out.values[out.count++] = event.value;
       count++;
       this.#position = { index: this.#position.index + 1, at: event.at };
@@ -133,21 +135,23 @@ export class StreamReader<T> implements SplitReader<T> {
 
   #take(record: StreamRecord): void {
     const { sequence } = record;
-    let sub = 0;
+    const first = { sequence, sub: 0 };
     const sides: Event<T>[] = [];
     const out: SourceOutput<T> = {
       values: [],
       count: 0,
-      side: (tag, value) => sides.push({ kind: 'side', give: (to) => to.side(tag, value) }),
+      side: (tag, value) => sides.push({ kind: 'side', give: (to) => to.side(tag, value), at: first }),
     };
     this.#o.read(record, out);
     const isBehind = (at: StreamPlace): boolean => this.#after === undefined || compareStreamPlaces(at, this.#after) > 0;
-    for (let i = 0; i < out.count; i++) {
-      const at = { sequence, sub: sub++ };
-      if (isBehind(at)) this.#waiting.push({ kind: 'record', value: out.values[i], at });
+    // A message that gives nothing has been read, too.
+    if (out.count + sides.length === 0) sides.push({ kind: 'side', give: () => undefined, at: first });
+    if (isBehind(first)) this.#waiting.push(...sides);
+    for (let sub = 0; sub < out.count; sub++) {
+      const at = { sequence, sub };
+      if (isBehind(at)) this.#waiting.push({ kind: 'record', value: out.values[sub], at });
     }
-    if (isBehind({ sequence, sub: 0 })) this.#waiting.push(...sides);
-    this.#last = { sequence, sub: Math.max(0, sub - 1) };
+    this.#last = { sequence, sub: Math.max(0, out.count - 1) };
   }
 }
 

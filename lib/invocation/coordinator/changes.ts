@@ -5,20 +5,19 @@
 //       restored checkpoint does not know is remembered by that name. Ordinals are taken one after the other, so two that register at once meet.
 //   C3  A split that is closed, read to its end and followed by nobody ends its subtask, where the source is bounded. Ends are asked before changes.
 
-import type { Source, SourceContext, Split, SplitEvolution, SplitPosition } from '../../api/source.ts';
+import type { Source, SourceContext, Split, SplitEvolution } from '../../api/source.ts';
 import { SluiceError } from '../../core/errors.ts';
 import { murmur3Binary } from '../../core/hash.ts';
 import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { Stage } from '../../graph/plan.ts';
-import type { SplitProgress } from '../entry.ts';
 import type { Owner } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
-import { isReplayDue } from '../source-intake.ts';
+import { isReplayDue } from '../replay-end.ts';
 import { newestHead } from './facts.ts';
 import { ask } from './inject.ts';
 import { sourceOf, splitOwner } from './owners.ts';
 import type { PulseRun } from './pulse-run.ts';
-import { splitName } from './restored-entry.ts';
+import { replayEndsOf } from './restored-entry.ts';
 
 /** Subtasks that are at their ends, and those that go on in their place. */
 export interface DueChange {
@@ -101,31 +100,15 @@ async function haveReachedEnds(run: PulseRun, of: Evolving, owners: readonly Own
     if (end === undefined && evolution.isOver === undefined) return false;
     const head = await newestHead(run, run.ring(owner.subtask));
     if (head === undefined) return false;
-    const places = new Map(run.item.places);
+    const ends = replayEndsOf(run.item, owner.subtask, of.source);
     for (const read of head.splits) {
-      const from = lookedAtFrom(read, places.get(splitName(owner.subtask, read.ordinal)), of.source.comparePlaces);
-      if (from === 'not-yet') return false;
-      const isOver = end === undefined ? await evolution.isOver?.(split, from, context) : (read.position?.index ?? 0) >= end.index;
+      if (isReplayDue(read, ends)) return false;
+      const { position } = read;
+      const isOver = end === undefined ? await evolution.isOver?.(split, position, context) : (position?.index ?? 0) >= end.index;
       if (isOver !== true) return false;
     }
   }
   return true;
-}
-
-/**
- * Pure: from where to look whether anything of a split is left. A replay reads the good records again that sealed parents had read, and its event source
- * brings none of the malformed ones behind them a second time.
- * @param place  up to which sealed parents had read
- */
-export function lookedAtFrom(
-  read: Pick<SplitProgress, 'position' | 'replayUntil' | 'hasEnded'>,
-  place: unknown,
-  comparePlaces: Source<unknown>['comparePlaces'],
-): SplitPosition | undefined | 'not-yet' {
-  if (isReplayDue(read)) return 'not-yet';
-  const { position } = read;
-  if (place === undefined || comparePlaces === undefined) return position;
-  return position === undefined || comparePlaces(place, position.at) > 0 ? { index: position?.index ?? 0, at: place } : position;
 }
 
 async function endSubtask(run: PulseRun, { subtask, index }: Owner): Promise<void> {

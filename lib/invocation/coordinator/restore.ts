@@ -197,14 +197,17 @@ export function withSealed(until: JobItem['until'], seals: readonly EntryHead[])
   return [...furthest];
 }
 
-/** Pure: `until` by place, of sources that have to be asked which place is the further one. */
+/** Pure: what `JobItem.places` says, with what the seals say. The source has to be asked which place is the further one. */
 export function withSealedPlaces(places: JobItem['places'], seals: readonly EntryHead[], plan: Plan): JobItem['places'] {
   const furthest = new Map(places);
   for (const { subtask, splits } of seals) {
     const comparePlaces = sourceOf(plan.stages[Number.parseInt(subtask, 10)])?.comparePlaces;
-    if (comparePlaces === undefined) continue;
-    for (const { ordinal, position } of splits) {
+    for (const { ordinal, position, malformed } of splits) {
       const split = splitName(subtask, ordinal);
+      if (comparePlaces === undefined) {
+        if (malformed > ((furthest.get(split) as number | undefined) ?? 0)) furthest.set(split, malformed);
+        continue;
+      }
       if (position === undefined || (furthest.has(split) && comparePlaces(position.at, furthest.get(split)) <= 0)) continue;
       furthest.set(split, position.at);
     }

@@ -16,6 +16,7 @@ import { type Entry, type EntryHead, emptyBody, type LaneProgress, type StateDel
 import { decodeHead } from '../entry-codec.ts';
 import type { JobItem, Owner, Restoring, SubtaskHandle } from '../job-item.ts';
 import type { InvocationPorts, RingAddress, StoredEntry } from '../ports.ts';
+import type { ReplayEnds } from '../replay-end.ts';
 import { readRing } from '../ring.ts';
 import { unreadSplit } from '../source-intake.ts';
 import { withoutCountedSilence } from '../unit/silence.ts';
@@ -86,7 +87,7 @@ function skippingSplits(head: EntryHead, seals: readonly EntryHead[]): EntryHead
   const sealed = seals.find(({ subtask }) => subtask === head.subtask);
   return head.splits.map((split) => {
     const last = sealed?.splits.find(({ ordinal }) => ordinal === split.ordinal) ?? split;
-    const isFurther = (last.position?.index ?? 0) > (split.position?.index ?? 0) || last.hasEnded;
+    const isFurther = (last.position?.index ?? 0) > (split.position?.index ?? 0) || last.malformed > split.malformed || last.hasEnded;
     return isFurther ? last : split;
   });
 }
@@ -94,6 +95,17 @@ function skippingSplits(head: EntryHead, seals: readonly EntryHead[]): EntryHead
 /** A split in the job item's `until`. */
 export function splitName(subtask: string, ordinal: number | ''): string {
   return `${subtask}/${ordinal}`;
+}
+
+/** Where the replay of a subtask's splits ends, so far as an index does not say it. */
+export function replayEndsOf({ places }: Pick<JobItem, 'places'>, subtask: string, source: Source<unknown> | undefined): ReplayEnds {
+  if (places === undefined || source?.isRereadable !== true) return () => undefined;
+  const { comparePlaces } = source;
+  return (ordinal) => {
+    const name = splitName(subtask, ordinal);
+    const found = places.find(([split]) => split === name);
+    return found === undefined ? undefined : { place: found[1], comparePlaces };
+  };
 }
 
 async function unflushedDelta({ changelog, objects }: InvocationPorts, { handle, slots }: Restored): Promise<StateDelta> {

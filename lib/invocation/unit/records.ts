@@ -12,6 +12,7 @@ import { SluiceError } from '../../core/errors.ts';
 import type { PlannedOperator } from '../../graph/plan.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
 import { sourceOrigin } from '../../runtime/source-progress.ts';
+import { replayEndsOf } from '../coordinator/restored-entry.ts';
 import { type EntryHead, emptyBody } from '../entry.ts';
 import type { Answer, EventRecord, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
@@ -236,6 +237,7 @@ export function intakeOptions(warm: WarmSubtask, head: EntryHead): ConstructorPa
     isEager: source.isEager,
     comparePlaces: source.comparePlaces,
     splitOf: splitsOf(source, warm),
+    replayEnds: replayEndsOf(warm.item, warm.ring.subtask, source),
     origins: operator.carriesOrigins === true ? sourceOrigin(operator.uid, source, warm.ring.generation) : undefined,
   };
 }

@@ -8,13 +8,15 @@ import { keyOfEncoded } from '../../core/key-codec.ts';
 import { outputOrigin } from '../../core/origins.ts';
 import { WatermarkGenerator } from '../../operators/watermark-generator.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
+import { sourceOf } from '../coordinator/owners.ts';
+import { replayEndsOf } from '../coordinator/restored-entry.ts';
 import type { Answer } from '../invocation.ts';
 import { encodeUnit } from '../lane/kept-format.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
 import { appendTriesMax } from '../limits.ts';
 import { isRecordsFault } from '../poison/attempts.ts';
 import { type DeadLetter, decideRedrive, letterAddress, redrivenWrite } from '../poison/dead-letters.ts';
-import { isReplayDue } from '../source-intake.ts';
+import { isReplayDue } from '../replay-end.ts';
 import { makeRoom, type Proposal } from './commit.ts';
 import { withLetters } from './failing-run.ts';
 import { readBody, sideOrigin } from './lane-run.ts';
@@ -33,7 +35,8 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
     if (admission.kind === 'refused') return refuse(admission.why);
     const { warm } = admission;
     const { head } = warm.newest;
-    if (head.splits.some(isReplayDue) || isKeptDue(head)) return refuse('replay-first');
+    const ends = replayEndsOf(warm.item, session.subtask, sourceOf(warm.stage));
+    if (head.splits.some((split) => isReplayDue(split, ends)) || isKeptDue(head)) return refuse('replay-first');
     // Nothing may follow the end that was sent on.
     if (head.hasEnded && warm.stage.outlets.length > 0) return refuse('not-running');
     if (!(await makeRoom(warm))) return refuse('ring-full');

@@ -10,7 +10,7 @@ import type { PlannedOperator } from '../../graph/plan.ts';
 import { sourceWatermark } from '../../runtime/source-progress.ts';
 import type { EntryHead, SplitProgress } from '../entry.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
-import { isReplayDue } from '../source-intake.ts';
+import { isReplayDue, type ReplayEnds } from '../replay-end.ts';
 
 export interface Silenced {
   readonly splits: readonly SplitProgress[];
@@ -23,11 +23,12 @@ export interface Silenced {
 /** Pure. @returns `undefined`: nothing is to be written down */
 export function decideSilence(
   head: Pick<EntryHead, 'splits' | 'watermark' | 'hasEnded' | 'lane'>,
-  facts: { readonly strategy: WatermarkStrategy<unknown> | undefined; readonly nowMs: number },
+  facts: { readonly strategy: WatermarkStrategy<unknown> | undefined; readonly nowMs: number; readonly replayEnds: ReplayEnds },
 ): Silenced | undefined {
-  const { strategy, nowMs } = facts;
+  const { strategy, nowMs, replayEnds } = facts;
   const idlenessMs = strategy?.idlenessMs;
-  if (idlenessMs === undefined || head.hasEnded || head.splits.some(isReplayDue) || isKeptDue(head)) return undefined;
+  if (idlenessMs === undefined || head.hasEnded || isKeptDue(head)) return undefined;
+  if (head.splits.some((split) => isReplayDue(split, replayEnds))) return undefined;
   const splits = head.splits.map((split) => silenced(split, { idlenessMs, nowMs }));
   if (splits.every((split, at) => split === head.splits[at])) return undefined;
   return {

@@ -1,6 +1,8 @@
 // A tick moves on what no input does: timers of processing time, splits that fall silent, alignments that were given up, a tail that nobody delivered.
 
 import type { OperatorHost } from '../../runtime/host.ts';
+import { sourceOf } from '../coordinator/owners.ts';
+import { replayEndsOf } from '../coordinator/restored-entry.ts';
 import type { Answer } from '../invocation.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
 import { appendTriesMax } from '../limits.ts';
@@ -42,7 +44,11 @@ export async function tick(session: Session): Promise<Answer> {
       }
     }
     const hasEnded = isEndDue(warm);
-    const silenced = decideSilence(warm.newest.head, { strategy: strategyOf(warm.stage.operators[0]), nowMs: services.clock.now() });
+    const silenced = decideSilence(warm.newest.head, {
+      strategy: strategyOf(warm.stage.operators[0]),
+      nowMs: services.clock.now(),
+      replayEnds: replayEndsOf(warm.item, warm.ring.subtask, sourceOf(warm.stage)),
+    });
     failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
     const ran = await tryRun(warm, services, failures, (host, one) => fire(host, one, { nowMs: services.clock.now(), silenced, hasEnded }));
     if (ran === 'again') continue;

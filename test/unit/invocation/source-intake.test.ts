@@ -6,13 +6,7 @@ import { batchRecordsMax, noWatermark } from '../../../lib/core/batch.ts';
 import type { SplitProgress } from '../../../lib/invocation/entry.ts';
 import { pollRecords, readRecords } from '../../../lib/invocation/event-records.ts';
 import type { EventRecord } from '../../../lib/invocation/invocation.ts';
-import {
-  isReplayDue,
-  SourceIntake,
-  type SourceIntakeOptions,
-  type SourceTarget,
-  unreadSplit,
-} from '../../../lib/invocation/source-intake.ts';
+import { SourceIntake, type SourceIntakeOptions, type SourceTarget, unreadSplit } from '../../../lib/invocation/source-intake.ts';
 
 const monotonous = WatermarkStrategy.forMonotonousTimestamps<unknown>().withTimestamps((value) => value as number);
 
@@ -55,6 +49,8 @@ class Taken {
   }
 }
 
+const nowhere: SourceTarget = { records: () => undefined, side: () => undefined, watermark: () => undefined };
+
 describe('records of an event', () => {
   test('S1: are taken once, however events overlap', () => {
     const t = new Taken([at(0)]);
@@ -87,6 +83,16 @@ describe('records of an event', () => {
     expect(t.take(good(3, 4))).toEqual({ kind: 'replay-first' });
     expect(t.take(good(3, 5), { isReplay: true })).toEqual({ kind: 'all' });
     expect(t.take(good(6, 7))).toEqual({ kind: 'all' });
+  });
+
+  test('S2: wait until the replay has read what is malformed behind the last good one, or has been told that it is there no more', () => {
+    const comparePlaces = (a: unknown, b: unknown): number => Number(a) - Number(b);
+    const replayEnds = () => ({ place: 7, comparePlaces });
+    const t = new Taken([at(2, { replayUntil: 2 })], { comparePlaces, replayEnds });
+    expect(t.take(good(3, 3))).toEqual({ kind: 'replay-first' });
+    t.intake.take({ split: 0, records: [], isLast: false, isReplay: true, through: 7 }, nowhere);
+    expect(t.split.position).toEqual({ index: 2, at: 7 });
+    expect(t.take([{ value: 3, after: { index: 3, at: 8 } }])).toEqual({ kind: 'all' });
   });
 
   test('of a split that the subtask does not read are not taken', () => {
@@ -193,12 +199,6 @@ describe('S4: the watermark', () => {
     t.take(good(1, 3));
     expect(t.log).toEqual([['records', 3, 1, 'in/all 0']]);
   });
-});
-
-test('a replay is due until the split is where its parents were, or has ended', () => {
-  expect(isReplayDue(at(2, { replayUntil: 3 }))).toBe(true);
-  expect(isReplayDue(at(3, { replayUntil: 3 }))).toBe(false);
-  expect(isReplayDue(at(0, { replayUntil: 3, hasEnded: true }))).toBe(false);
 });
 
 describe('records made of what a reader hands out', () => {

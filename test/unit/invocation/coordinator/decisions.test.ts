@@ -2,7 +2,6 @@
 
 import { describe, expect, test } from 'vitest';
 import { type BeginFacts, decideFinal, type FinalFacts, withBegun } from '../../../../lib/invocation/coordinator/begin.ts';
-import { lookedAtFrom } from '../../../../lib/invocation/coordinator/changes.ts';
 import { ringsToCollect } from '../../../../lib/invocation/coordinator/collect.ts';
 import { withAborted, withCompleted } from '../../../../lib/invocation/coordinator/completion.ts';
 import { withRequest } from '../../../../lib/invocation/coordinator/job-life.ts';
@@ -171,11 +170,13 @@ describe('restore', () => {
     const seals = [headOf({ splits: [{ ...split, position: { index: 5, at: 5 }, replayUntil: 8 }] })];
     expect(withSealed([['0-0/0', 3], ['0-s9/9', 2]], seals)).toEqual([['0-0/0', 8], ['0-s9/9', 2]]); // biome-ignore format: pairs
   });
-  test('of sources that do not count, the furthest place is kept as well', () => {
+  test('of sources that do not count, the furthest place is kept as well, and of the others how many malformed records there were', () => {
     const split = { ordinal: 0, split: { id: 'a' }, hasEnded: false, largest: 0, malformed: 0, replayUntil: 0 };
-    const seal = (at: number) => [headOf({ splits: [{ ...split, position: { index: 5, at } }] })];
+    const seal = (at: number, malformed = 0) => [headOf({ splits: [{ ...split, position: { index: 5, at }, malformed }] })];
     const plan = twoStages();
     expect(withSealedPlaces(undefined, seal(50), plan)).toBeUndefined();
+    expect(withSealedPlaces(undefined, seal(50, 3), plan)).toEqual([['0-0/0', 3]]);
+    expect(withSealedPlaces([['0-0/0', 4]], seal(50, 3), plan)).toEqual([['0-0/0', 4]]);
     const [head] = plan.stages[0]!.operators;
     Object.assign((head!.node.operator as { readonly source: object }).source, { comparePlaces: (a: number, b: number) => a - b });
     expect(withSealedPlaces(undefined, seal(50), plan)).toEqual([['0-0/0', 50]]);
@@ -199,16 +200,6 @@ describe('requests', () => {
       expect(() => withRequest({ ...item, status: 'finished' }, wanted)).toThrow(expect.objectContaining({ code: 'JOB_NOT_IN_STATE' }));
     }
   });
-});
-
-test('whether a split is over is asked from where sealed parents had read to, when the replay has come as far', () => {
-  const compare = (a: unknown, b: unknown): number => Number(a) - Number(b);
-  const read = (index: number, at: number) => ({ position: { index, at }, replayUntil: 2, hasEnded: false });
-  expect(lookedAtFrom(read(1, 10), 30, compare)).toBe('not-yet');
-  expect(lookedAtFrom(read(2, 20), 30, compare)).toEqual({ index: 2, at: 30 });
-  expect(lookedAtFrom(read(3, 40), 30, compare)).toEqual({ index: 3, at: 40 });
-  expect(lookedAtFrom({ ...read(0, 0), position: undefined, replayUntil: 0 }, 30, compare)).toEqual({ index: 0, at: 30 });
-  expect(lookedAtFrom(read(2, 20), undefined, compare)).toEqual({ index: 2, at: 20 });
 });
 
 test('rings that an owner, a retained or an open checkpoint needs are not collected', () => {

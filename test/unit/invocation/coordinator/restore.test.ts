@@ -3,7 +3,7 @@ import { startRestore, withRestoreMark } from '../../../../lib/invocation/coordi
 import { emptyBody, type StateDelta } from '../../../../lib/invocation/entry.ts';
 import { unpackEntry } from '../../../../lib/invocation/entry-codec.ts';
 import { decideMessage } from '../../../../lib/invocation/intake.ts';
-import { isReplayDue } from '../../../../lib/invocation/source-intake.ts';
+import { isReplayDue } from '../../../../lib/invocation/replay-end.ts';
 import { ScriptedJob, transaction } from './support/scripted-job.ts';
 
 const address = { operator: 'out', state: 's', key: 'k', sub: '' };
@@ -72,7 +72,7 @@ describe('a restore', () => {
       { index: 7, at: 7 },
       { index: 4, at: 4 },
     ]);
-    expect(heads.flatMap(({ splits }) => splits).some(isReplayDue)).toBe(false);
+    expect(heads.flatMap(({ splits }) => splits).some((split) => isReplayDue(split, () => undefined))).toBe(false);
   });
 
   test('begins channels at zero with nothing waiting, and keeps what they had told', async () => {

@@ -164,7 +164,8 @@ describe('the decision', () => {
   const strategy = WatermarkStrategy.forMonotonousTimestamps<unknown>()
     .withTimestamps(() => 0)
     .withIdleness('10 s');
-  const at = (nowMs: number, ...splits: EntryHead['splits']) => decideSilence(headOf({ splits, watermark: 10 }), { strategy, nowMs });
+  const at = (nowMs: number, ...splits: EntryHead['splits']) =>
+    decideSilence(headOf({ splits, watermark: 10 }), { strategy, nowMs, replayEnds: () => undefined });
 
   test('counts from the first tick without a record, and says nothing in between', () => {
     const [counted] = at(5_000, split)!.splits;
@@ -176,7 +177,7 @@ describe('the decision', () => {
   test('is none while a replay is due, for an ended split, and without idleness', () => {
     expect(at(5_000, { ...split, replayUntil: 6 })).toBeUndefined();
     expect(at(5_000, { ...split, hasEnded: true })).toBeUndefined();
-    expect(decideSilence(headOf({ splits: [split] }), { strategy: undefined, nowMs: 5_000 })).toBeUndefined();
+    expect(decideSilence(headOf({ splits: [split] }), { strategy: undefined, nowMs: 5_000, replayEnds: () => undefined })).toBeUndefined();
   });
 
   test('counts anew when the clock was set back', () => {
