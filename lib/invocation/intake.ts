@@ -152,25 +152,6 @@ export class Intake {
     return true;
   }
 
-  /** Records that may go on now or soon: of what waits, if any of it may, and of these messages. In order, without what is processed. */
-  pending(offered: readonly ChannelMessage[]): { readonly first: RecordName | undefined; readonly count: number } {
-    const { releasable } = this;
-    const waiting = releasable === undefined ? [] : this.#waiting.map(({ message }) => message).filter((message) => message !== releasable);
-    const next = releasable === undefined ? offered : [releasable, ...waiting, ...offered];
-    let first: RecordName | undefined;
-    let count = 0;
-    const seen = new Set<string>();
-    for (const message of next) {
-      const place = channelPlace(message);
-      const done = seen.has(place) ? 0 : (this.#channelOf(message)?.part ?? 0);
-      const left = recordsIn(message) - done;
-      seen.add(place);
-      if (left > 0) first ??= { place, record: recordName(message, done) };
-      count += left;
-    }
-    return { first, count };
-  }
-
   /** The job item says that this checkpoint and all before it will not complete. */
   giveUp(checkpoint: number): void {
     if (checkpoint <= this.#abortedThrough) return;
@@ -366,8 +347,4 @@ export function channelPlace({ exchange, sender }: ChannelName): string {
 /** `RecordPlace.record` of the n-th record of a message, from 0. */
 function recordName({ sequence }: Pick<ChannelMessage, 'sequence'>, n: number): string {
   return `${sequence}/${n}`;
-}
-
-function recordsIn({ elements }: ChannelMessage): number {
-  return elements.reduce((sum, element) => sum + (element.kind === 'records' ? element.batch.count : 0), 0);
 }

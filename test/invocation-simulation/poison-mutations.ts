@@ -104,4 +104,9 @@ export const poisonMutations: readonly Mutation[] = [
       { file: 'invocation/poison/marker.ts', find: '  return `marker/${subtask}/${group}`;', replace: '  return `marker/${subtask}`;' },
     ],
   },
+  {
+    name: 'freed by a tick',
+    rule: 'records that a tick sets free are marked before they run, whoever recovered the subtask',
+    patches: [{ file: 'invocation/unit/messages.ts', find: 'event.isTick === true ? true : event.isAgain', replace: 'event.isAgain' }],
+  },
 ];

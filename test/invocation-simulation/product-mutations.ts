@@ -205,8 +205,8 @@ export const productMutations: readonly Mutation[] = [
     patches: [
       {
         file: 'invocation/unit/messages.ts',
-        find: "isAligned: mode !== 'AT_LEAST_ONCE'",
-        replace: "isAligned: mode === 'EXACTLY_ONCE'",
+        find: "isAligned = services.mode !== 'AT_LEAST_ONCE'",
+        replace: "isAligned = services.mode === 'EXACTLY_ONCE'",
       },
     ],
   },

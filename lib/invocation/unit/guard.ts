@@ -60,6 +60,11 @@ export class Guard {
     this.#o = options;
   }
 
+  /** Whether a run that may kill would be marked. */
+  isNeeded(isCold: boolean): boolean {
+    return needsMarker({ isAgain: this.#o.isAgain, isCold });
+  }
+
   /**
    * Just before a run.
    * @param group  what would run; `undefined`: nothing that could kill
@@ -69,8 +74,8 @@ export class Guard {
     group: MarkedGroup | undefined,
     isCold: boolean,
   ): Promise<{ readonly size: number; readonly isParked: boolean } | undefined> {
-    const { isAgain, attemptsMax, items, subtask, newWriter, end } = this.#o;
-    if (group === undefined || !needsMarker({ isAgain, isCold })) return undefined;
+    const { attemptsMax, items, subtask, newWriter, end } = this.#o;
+    if (group === undefined || !this.isNeeded(isCold)) return undefined;
     if (!needsNewMarker(this.#mine?.marker, group)) return this.#decided;
     const name = markerName(subtask, group.group);
     const writer = newWriter();

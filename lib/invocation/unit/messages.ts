@@ -10,7 +10,7 @@ import type { OperatorHost } from '../../runtime/host.ts';
 import { barrierAfter, isKnownAborted, topBarrier } from '../alignment.ts';
 import { readJob } from '../coordinator/read-job.ts';
 import type { EntryHead, HeldMessage } from '../entry.ts';
-import { Intake, type IntakeTarget, type StoredMessage, type WaitingMessage } from '../intake.ts';
+import { Intake, type IntakeTarget, type WaitingMessage } from '../intake.ts';
 import type { Answer, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
 import type { ChannelMessage } from '../message.ts';
@@ -24,22 +24,14 @@ import { proposalOf } from './proposal.ts';
 import type { Ran } from './run.ts';
 import type { UnitServices } from './services.ts';
 import { done, refuse, type Session } from './session.ts';
+import { type Incoming, recordsAhead, type Taken, takeEvent } from './take-event.ts';
 import { fireTimers } from './timers.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
-interface Step {
+interface Step extends Taken {
   readonly intake: Intake;
-  /** Messages, from the first, that are taken or need not be. */
-  readonly taken: number;
-  /** `failed`: a record of the next message failed, or the message may have killed. */
-  readonly stop: 'newer-generation' | 'gap' | 'failed' | undefined;
   readonly hasEnded: boolean;
   readonly hasFired: boolean;
-}
-
-interface Incoming {
-  readonly message: ChannelMessage;
-  readonly stored: StoredMessage;
 }
 
 export interface MessagesEvent {
@@ -55,7 +47,8 @@ export async function takeMessages(session: Session, event: MessagesEvent): Prom
     items: ports.items,
     subtask: session.subtask,
     attemptsMax: limits.attemptsMax,
-    isAgain: event.isAgain,
+    // Records that a tick sets free may have died with the tick before, and this process may have recovered the subtask since, for something else.
+    isAgain: event.isTick === true ? true : event.isAgain,
     newWriter: session.services.newWriter,
     end: session.end,
   });
@@ -136,11 +129,10 @@ interface Work {
 }
 
 /** Says what is about to run, where that may kill the process: messages of all channels are one group, in the order in which they would be taken. */
-async function mark(guard: Guard, session: Session, warm: WarmSubtask, { failures, services, waiting, incoming }: Work): Promise<void> {
-  const intake = intakeOf(warm, services, waiting);
-  // What follows its channel's next message is a gap for now, and may be taken behind it.
-  const fresh = incoming.map(({ message }) => message).filter((message) => ['take', 'gap'].includes(intake.decide(message)));
-  const { first, count } = intake.pending(fresh);
+async function mark(guard: Guard, session: Session, warm: WarmSubtask, work: Work): Promise<void> {
+  if (!guard.isNeeded(session.isCold)) return;
+  const { failures, incoming } = work;
+  const { first, count } = recordsAhead(intakeOf(warm, work), incoming);
   if (first === undefined) return;
   const { generation } = warm.newest.head;
   const group = { generation, group: 'messages', first: `${first.place}/${first.record}`, tries: failures.triesOf(first), count };
@@ -151,8 +143,14 @@ async function mark(guard: Guard, session: Session, warm: WarmSubtask, { failure
 }
 
 /** Under AT_MOST_ONCE as well: what an operator held at its barrier and let go behind it would be visible below, and come again after a restore. */
-function intakeOf(warm: WarmSubtask, { mode }: UnitServices, waiting: readonly WaitingMessage[]): Intake {
-  return new Intake({ head: warm.newest.head, waiting, inputs: warm.stage.inputs, isAligned: mode !== 'AT_LEAST_ONCE' });
+function intakeOf(
+  warm: WarmSubtask,
+  { services, waiting = [], giveUp = 0 }: Pick<Work, 'services'> & Partial<Pick<Work, 'waiting' | 'giveUp'>>,
+): Intake {
+  const isAligned = services.mode !== 'AT_LEAST_ONCE';
+  const intake = new Intake({ head: warm.newest.head, waiting, inputs: warm.stage.inputs, isAligned });
+  if (giveUp > 0) intake.giveUp(giveUp);
+  return intake;
 }
 
 function targetOf(host: OperatorHost, one: OneByOne, failures: Failures): IntakeTarget {
@@ -175,7 +173,7 @@ function targetOf(host: OperatorHost, one: OneByOne, failures: Failures): Intake
 function step(host: OperatorHost, warm: WarmSubtask, p: Work & { readonly one: OneByOne }): Step {
   const { failures, one } = p;
   const { head } = warm.newest;
-  const intake = intakeOf(warm, p.services, p.waiting);
+  const intake = intakeOf(warm, p);
   const to = targetOf(host, one, failures);
   let hasFired = false;
   if (p.isTick) {
@@ -183,23 +181,7 @@ function step(host: OperatorHost, warm: WarmSubtask, p: Work & { readonly one: O
       hasFired = fireTimers(host, p.services.clock.now());
     });
   }
-  if (p.giveUp > 0) intake.giveUp(p.giveUp);
-  let taken = 0;
-  let stop: Step['stop'];
-  const release = (): void => {
-    while (intake.dueBarrier === undefined && intake.hasReleasable && stop === undefined) if (!intake.release(to)) stop = 'failed';
-  };
-  release();
-  for (const { message, stored } of p.incoming) {
-    if (intake.dueBarrier !== undefined || stop !== undefined) break;
-    const verdict = intake.offer(message, stored, to);
-    if (verdict === 'newer-generation') stop = verdict;
-    if (verdict === 'gap' || verdict === 'unknown-channel') stop = 'gap';
-    if (verdict === 'cut') stop = 'failed';
-    if (stop !== undefined) break;
-    taken += 1;
-    release();
-  }
+  const { taken, stop } = takeEvent(intake, p.incoming, to);
   const hasEnded = !head.hasEnded && intake.dueBarrier === undefined && intake.hasEnded;
   if (hasEnded) host.broadcast({ kind: 'end' });
   return { intake, taken, stop, hasEnded, hasFired };
@@ -250,7 +232,7 @@ function isSame(a: Uint8Array | undefined, b: Uint8Array | undefined): boolean {
 async function commitDueBarrier(session: Session, warm: WarmSubtask): Promise<'none' | 'committed' | 'lost'> {
   const { head } = warm.newest;
   if (head.channels.length === 0) return 'none';
-  const { dueBarrier } = intakeOf(warm, session.services, []);
+  const { dueBarrier } = intakeOf(warm, { services: session.services });
   if (dueBarrier === undefined) return 'none';
   const { abortedThrough, watermark, channels, held } = head;
   return commitBarrier(session, warm, { checkpoint: dueBarrier, head: { channels, held, abortedThrough, watermark } });
@@ -283,7 +265,7 @@ async function received(bytes: Uint8Array, warm: WarmSubtask, services: UnitServ
   const message = decodeMessage(bytes);
   if (message.target !== warm.ring.subtask) throw notForUs(message, warm);
   if (!isClaim(message)) return { message, stored };
-  const verdict = intakeOf(warm, services, []).decide(message);
+  const verdict = intakeOf(warm, { services }).decide(message);
   if (verdict === 'repeat' || verdict === 'older-generation') return { message: { ...message, elements: [] }, stored };
   return { message: await redeemClaim(message, services.ports.objects), stored };
 }

@@ -4,6 +4,7 @@ import type { Exchange } from '../../../lib/graph/plan.ts';
 import { unusedChannel } from '../../../lib/invocation/coordinator/initial-head.ts';
 import { decideMessage, Intake, type IntakeHead, type IntakeTarget, type WaitingMessage } from '../../../lib/invocation/intake.ts';
 import type { ChannelElement, ChannelMessage } from '../../../lib/invocation/message.ts';
+import { recordsAhead } from '../../../lib/invocation/unit/take-event.ts';
 
 const inputs: readonly Exchange[] = [
   { id: 3, fromStage: 0, outlet: 0, toStage: 1, input: 0, partitioning: { kind: 'rebalance' } },
@@ -234,6 +235,21 @@ describe('an alignment', () => {
   });
 });
 
+test('V1: what an event or a known abort sets free is ahead, also where the event has no record itself', () => {
+  const waiting = waits(message('a', 2, records('x', 'y')));
+  const channels = [{ ...unusedChannel('a', 3), sequence: 2, barrier: 6 }, unusedChannel('b', 3)];
+  const head = headOf([], { channels });
+  const ahead = { first: { place: '3/a', record: '2/0' }, count: 2 };
+  expect(recordsAhead(new Taken(head, waiting).intake, [{ message: message('b', 1, barrier(7)), stored }])).toEqual(ahead);
+  const { intake } = new Taken(head, waiting);
+  intake.giveUp(6);
+  expect(recordsAhead(intake, [])).toEqual(ahead);
+  expect(recordsAhead(new Taken(head, waiting).intake, [{ message: message('b', 1, watermark(7)), stored }])).toEqual({
+    first: undefined,
+    count: 0,
+  });
+});
+
 describe('N5: a message that is cut', () => {
   const sent = message('a', 1, watermark(5), records('x', 'y'), watermark(7), records('z'), end);
 
@@ -244,7 +260,7 @@ describe('N5: a message that is cut', () => {
     expect(t.log).toEqual([5, ['x', '1/0']]);
     expect(t.channel('a')).toMatchObject({ sequence: 0, part: 1, hasEnded: false });
     const next = t.next([]);
-    expect(next.intake.pending([sent])).toEqual({ first: { place: '3/a', record: '1/1' }, count: 2 });
+    expect(recordsAhead(t.next([]).intake, [{ message: sent, stored }])).toEqual({ first: { place: '3/a', record: '1/1' }, count: 2 });
     next.cut = '1/2';
     expect(next.offer(sent)).toEqual(['cut']);
     expect(next.log).toEqual([['y', '1/1'], 7]);
@@ -265,7 +281,10 @@ describe('N5: a message that is cut', () => {
     const waiting = waits(message('a', 2, records('x', 'y')), message('a', 3, records('z')));
     const channels = [unusedChannel('a', 3)].map((channel) => ({ ...channel, sequence: 3 }));
     const t = new Taken(headOf([], { channels }), waiting);
-    expect(t.intake.pending([])).toEqual({ first: { place: '3/a', record: '2/0' }, count: 3 });
+    expect(recordsAhead(new Taken(headOf([], { channels }), waiting).intake, [])).toEqual({
+      first: { place: '3/a', record: '2/0' },
+      count: 3,
+    });
     t.cut = '2/1';
     t.release();
     expect(t.log).toEqual([['x', '2/0']]);
