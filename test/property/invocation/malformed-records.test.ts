@@ -1,9 +1,11 @@
-// Every good and every malformed record of a stream or topic counts once, wherever events, slices of a replay and restores cut its messages.
+// Every good and every malformed record of a source counts once, wherever events, slices of a replay and restores cut its messages.
 import { describe, expect, test } from 'vitest';
+import type { Source } from '../../../lib/api/source.ts';
 import {
   type Collector,
   collect,
   defineJob,
+  type Job,
   kafka,
   keyedProcess,
   kinesis,
@@ -14,6 +16,8 @@ import {
 } from '../../../lib/index.ts';
 import { startRestore } from '../../../lib/invocation/coordinator/restore.ts';
 import { type SeededRandom, seededRandom } from '../../../lib/testing/seeded-random.ts';
+import type { InvocationWorld } from '../../support/invocation-world.ts';
+import { LinesWorld, linesSource } from '../../support/lines-world.ts';
 import { MessageWorld } from '../../support/message-world.ts';
 
 const seeds = 100; // of each kind
@@ -36,13 +40,12 @@ const counting = keyedProcess({
 /** `passed`: the format passes over what is malformed, so that some messages give nothing. */
 type Malformed = 'aside' | 'passed';
 
-function worldOf(kind: 'kinesis' | 'kafka', malformed: Malformed, replayRecordsMax: number) {
-  const out = collect<string>();
-  const tag = new OutputTag<MalformedRecord>('malformed');
-  const format = ndjson<Line>({ onError: malformed === 'aside' ? tag : 'skip' });
-  const job = defineJob('messages', (env) => {
+const tag = new OutputTag<MalformedRecord>('malformed');
+
+function jobOf(source: Source<Line>, malformed: Malformed, out: ReturnType<typeof collect<string>>): Job {
+  return defineJob('messages', (env) => {
     env.enableCheckpointing('1 s', { numRetained: 4 });
-    const good = env.fromSource((kind === 'kafka' ? kafka : kinesis)<Line>('in', { format }), { uid: 'in' });
+    const good = env.fromSource(source, { uid: 'in' });
     const aside = good.getSideOutput(tag).map(({ text }): Line => ({ key: text.split(' ')[0]!, n: Number(text.split(' ')[1]) }));
     const all = malformed === 'aside' ? good.union(aside.uid('aside')) : good;
     all
@@ -52,9 +55,6 @@ function worldOf(kind: 'kinesis' | 'kafka', malformed: Malformed, replayRecordsM
       .setParallelism(1)
       .sinkTo(out, { uid: 'out' });
   });
-  const world = new MessageWorld({ job, kind, ringSlots: 8 });
-  world.replayRecordsMax = replayRecordsMax;
-  return { world, out };
 }
 
 /** Makes messages, and knows what has to come of them. */
@@ -87,10 +87,19 @@ class Script {
   }
 }
 
-async function play(kind: 'kinesis' | 'kafka', seed: number): Promise<{ readonly found: unknown; readonly expected: unknown }> {
+interface Outcome {
+  readonly found: unknown;
+  readonly expected: unknown;
+}
+
+async function play(kind: 'kinesis' | 'kafka', seed: number): Promise<Outcome> {
   const random = seededRandom(seed);
   const malformed = random.chance(0.8) ? 'aside' : 'passed';
-  const { world, out } = worldOf(kind, malformed, random.between(1, 5));
+  const format = ndjson<Line>({ onError: malformed === 'aside' ? tag : 'skip' });
+  const source = (kind === 'kafka' ? kafka : kinesis)<Line>('in', { format });
+  const out = collect<string>();
+  const world = new MessageWorld({ job: jobOf(source, malformed, out), kind, ringSlots: 8 });
+  world.replayRecordsMax = random.between(1, 5);
   const script = new Script(random, malformed);
   await world.create();
   const last = (): number => world.messages.length - 1;
@@ -102,6 +111,41 @@ async function play(kind: 'kinesis' | 'kafka', seed: number): Promise<{ readonly
     () => (random.chance(0.5) ? restore(world, random) : undefined),
     () => (kind === 'kinesis' && last() < 2 && random.chance(0.3) ? world.reshard() : undefined),
   ];
+  return finish({ world, out, random, steps, script });
+}
+
+async function playLines(seed: number): Promise<Outcome> {
+  const random = seededRandom(seed);
+  const script = new Script(random, 'aside');
+  const lines: string[] = [];
+  const out = collect<string>();
+  const world = new LinesWorld({ job: jobOf(linesSource<Line>(lines, tag), 'aside', out), lines, ringSlots: 8 });
+  world.replayRecordsMax = random.between(1, 5);
+  await world.create();
+  const again = async (): Promise<unknown> => {
+    const last = world.marks.length - 1;
+    return await world.deliver(random.chance(0.6) ? last : random.between(0, last), random.between(1, 5));
+  };
+  const put = (): void => {
+    lines.push(
+      ...script
+        .message(0)
+        .split('\n')
+        .filter((line) => line !== ''),
+    );
+  };
+  return finish({ world, out, random, script, steps: [put, put, again, again, () => world.pulse(), () => restore(world, random)] });
+}
+
+/** Takes steps at random, and then everything that is left. */
+async function finish(p: {
+  readonly world: InvocationWorld;
+  readonly out: { readonly rows: readonly string[] };
+  readonly random: SeededRandom;
+  readonly steps: readonly (() => Promise<unknown> | void)[];
+  readonly script: Script;
+}): Promise<Outcome> {
+  const { world, out, random, steps, script } = p;
   for (let step = 0; step < 24; step++) {
     await random.pick(steps)();
     while (await world.drain());
@@ -125,17 +169,17 @@ async function deliver(world: MessageWorld, random: SeededRandom): Promise<void>
   await world.deliver(shard, from, Math.min(world.messages[shard]!.length, from + random.between(1, 5)));
 }
 
-async function restore(world: MessageWorld, random: SeededRandom): Promise<void> {
+async function restore(world: InvocationWorld, random: SeededRandom): Promise<void> {
   const { completed, restoring } = await world.item();
   if (completed.length === 0 || restoring !== undefined) return;
   await startRestore(world.ports, random.pick(completed).checkpoint);
 }
 
 describe('good and malformed records count once', () => {
-  for (const kind of ['kinesis', 'kafka'] as const) {
+  for (const kind of ['kinesis', 'kafka', 'lines that are counted'] as const) {
     test(`of ${kind}`, async () => {
       for (let seed = 1; seed <= seeds; seed++) {
-        const { found, expected } = await play(kind, seed);
+        const { found, expected } = await (kind === 'kinesis' || kind === 'kafka' ? play(kind, seed) : playLines(seed));
         expect(found, `seed ${seed}`).toEqual(expected);
       }
     }, 120_000);
