@@ -9,7 +9,7 @@ import { type BundledRole, bundleRole } from '../../../lib/aws/bundle.ts';
 
 const entry = fileURLToPath(new URL('../../../examples/late-flights/job.ts', import.meta.url));
 /** Of the largest job that the package has connectors for. A stage may have 700 KiB; what is left below that is the user's. */
-const bytesMax: Readonly<Record<BundledRole, number>> = { stage: 692 * 1_024, pulse: 780 * 1_024, query: 690 * 1_024, check: 290 * 1_024 };
+const bytesMax: Readonly<Record<BundledRole, number>> = { stage: 696 * 1_024, pulse: 780 * 1_024, query: 694 * 1_024, check: 290 * 1_024 };
 /** A job with every service of the package in it. */
 const everything = [
   "import { defineJob, dynamoDbSink, kinesis, kinesisSink, ndjson, s3Sink, sqs, sqsSink } from 'sluice';",
