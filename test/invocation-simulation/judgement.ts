@@ -31,16 +31,19 @@ export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generato
   const most = ended.neverRun === undefined ? sinks : evaluate(spec, ended.neverRun).sinks;
   for (const node of spec.nodes) {
     if (node.op.kind !== 'sink') continue;
-    const { sink } = node.op;
+    const { sink, isOrdered } = node.op;
     const all = sinks.get(node.uid)!;
     const expected = sink === 'latest' ? [...new Map(all.map((r) => [keyOfLatest(r), r])).values()] : all;
     const slack = ended.held.get(spec.nodes[node.inputs[0]!.node]!.uid) ?? 0;
     const { mode } = spec.checkpoints;
     const lossy = (mode === 'AT_MOST_ONCE' && !ended.isCalm) || ended.isCutOff === true;
-    const repeats = (mode === 'AT_LEAST_ONCE' && !ended.isCalm) || sink === 'append';
+    const isKeyed = sink === 'upsert' || sink === 'latest';
+    // What a restore undid stands until it is worked out again, and where no order is promised, another record may have made the same row by then.
+    const isUndone = isKeyed && !isOrdered && ended.isCutOff === true;
+    const repeats = (mode === 'AT_LEAST_ONCE' && !ended.isCalm) || sink === 'append' || isUndone;
     const allowed: Allowed = {
       mayMiss: lossy ? Number.POSITIVE_INFINITY : slack,
-      mayRepeat: repeats ? Number.POSITIVE_INFINITY : sink === 'upsert' || sink === 'latest' ? 0 : ended.rewinds,
+      mayRepeat: repeats ? Number.POSITIVE_INFINITY : isKeyed ? 0 : ended.rewinds,
     };
     const possible = sinks === most ? expected : most.get(node.uid)!;
     yield* compared(node.uid, { expected, possible }, shownBy(sink, node.uid, targets), allowed);
