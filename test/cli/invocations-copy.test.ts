@@ -2,33 +2,15 @@
 import { cpSync, readdirSync, readFileSync, renameSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { stdinJob } from './jobs.ts';
 import { resultOf, type Workplace, workplace } from './support.ts';
 
 const invocations = ['--runtime', 'invocations', '--json'];
 const slow = 120_000;
 
-/** Counts lines of standard input per key into files. */
-const job = `
-import { defineJob, fileSink, lines, ndjson, stdin, valueState } from 'sluice';
-export default defineJob('typed', (env) => {
-  env.enableCheckpointing('50 ms', { externalizedCleanup: 'RETAIN_ON_CANCELLATION', tolerableFailures: 100 });
-  env.fromSource(stdin({ format: lines() }), { uid: 'in' })
-    .keyBy((line) => line)
-    .process({
-      state: { n: valueState({ default: () => 0 }) },
-      processElement(line, ctx, out) {
-        ctx.state.n.update(ctx.state.n.value() + 1);
-        out.collect({ line, n: ctx.state.n.value() });
-      },
-    })
-    .uid('count')
-    .sinkTo(fileSink({ path: 'out', format: ndjson() }), { uid: 'out' });
-});
-`;
-
 /** Takes a line, completes a checkpoint with it, and is killed. */
 async function killedBehindCheckpoint(): Promise<Workplace> {
-  const place = workplace({ 'job.ts': job });
+  const place = workplace({ 'job.ts': stdinJob });
   const run = place.start(['run', 'job.ts', ...invocations]);
   run.child.stdin.write('a\n');
   await run.says(/"kind":"checkpoint-completed"/);
@@ -58,7 +40,7 @@ test(
   'a copy beside its original goes on by a restore only, under a generation that the original never has',
   async () => {
     const original = await killedBehindCheckpoint();
-    const copy = workplace({ 'job.ts': job });
+    const copy = workplace({ 'job.ts': stdinJob });
     cpSync(join(original.path, '.sluice'), join(copy.path, '.sluice'), { recursive: true });
     const refused = await goOn(copy, 'a\n');
     expect([refused.code, refused.error?.code]).toEqual([2, 'STORE_REPLACED']);
@@ -77,7 +59,7 @@ test(
   'one that was moved goes on as ever',
   async () => {
     const place = await killedBehindCheckpoint();
-    const elsewhere = workplace({ 'job.ts': job });
+    const elsewhere = workplace({ 'job.ts': stdinJob });
     renameSync(join(place.path, '.sluice'), join(elsewhere.path, '.sluice'));
     expect(await goOn(elsewhere, 'a\n')).toMatchObject({ code: 0 });
     expect(lastRow(elsewhere)).toEqual({ line: 'a', n: 2 });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { countInput, countJob, jobAround } from './jobs.ts';
+import { countInput, countJob, jobAround, stdinJob } from './jobs.ts';
 import { type Ended, objectsOf, resultOf, stackTrace, type Workplace, workplace } from './support.ts';
 
 const invocations = ['--runtime', 'invocations'];
@@ -10,25 +10,6 @@ const counted = { 'job.ts': countJob, 'in.ndjson': countInput };
 /** Several runs, each of which starts several processes. */
 const slow = 180_000;
 const countWords = ['run', 'job.ts', '--input', 'in.ndjson', ...invocations];
-
-/** Counts lines of standard input per key into files. */
-const stdinJob = `
-import { defineJob, fileSink, lines, ndjson, stdin, valueState } from 'sluice';
-export default defineJob('typed', (env) => {
-  env.enableCheckpointing('50 ms', { externalizedCleanup: 'RETAIN_ON_CANCELLATION', tolerableFailures: 100 });
-  env.fromSource(stdin({ format: lines() }), { uid: 'in' })
-    .keyBy((line) => line)
-    .process({
-      state: { n: valueState({ default: () => 0 }) },
-      processElement(line, ctx, out) {
-        ctx.state.n.update(ctx.state.n.value() + 1);
-        out.collect({ line, n: ctx.state.n.value() });
-      },
-    })
-    .uid('count')
-    .sinkTo(fileSink({ path: 'out', format: ndjson() }), { uid: 'out' });
-});
-`;
 
 function rowsOf(place: Workplace, directory = 'out'): readonly Readonly<Record<string, unknown>>[] {
   const parts = existsSync(join(place.path, directory)) ? readdirSync(join(place.path, directory)) : [];

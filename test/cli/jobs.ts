@@ -60,3 +60,22 @@ export function endlessCountJob(uid: string): string {
 export function jobAround(line: string, o: { readonly imports?: string; readonly name?: string } = {}): string {
   return defining(`csv, files, fileSink, ndjson, print, valueState${o.imports ?? ''}`, o.name ?? 'around', `  ${line}`);
 }
+
+/** Counts lines of standard input per key into files. */
+export const stdinJob: string = `
+import { defineJob, fileSink, lines, ndjson, stdin, valueState } from 'sluice';
+export default defineJob('typed', (env) => {
+  env.enableCheckpointing('50 ms', { externalizedCleanup: 'RETAIN_ON_CANCELLATION', tolerableFailures: 100 });
+  env.fromSource(stdin({ format: lines() }), { uid: 'in' })
+    .keyBy((line) => line)
+    .process({
+      state: { n: valueState({ default: () => 0 }) },
+      processElement(line, ctx, out) {
+        ctx.state.n.update(ctx.state.n.value() + 1);
+        out.collect({ line, n: ctx.state.n.value() });
+      },
+    })
+    .uid('count')
+    .sinkTo(fileSink({ path: 'out', format: ndjson() }), { uid: 'out' });
+});
+`;
