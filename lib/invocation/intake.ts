@@ -111,7 +111,7 @@ export class Intake {
 
   /** A message that waited and may go on: its unit is not over, so the message that set it free may not be acknowledged yet. */
   get hasReleasable(): boolean {
-    return this.releasable !== undefined;
+    return this.#releasable !== undefined;
   }
 
   /** Whether `offer` would take it. */
@@ -138,14 +138,13 @@ export class Intake {
   }
 
   /** The oldest waiting message that may go on. */
-  get releasable(): ChannelMessage | undefined {
-    return this.#waiting.find(({ message }) => this.#mayPass(message))?.message;
+  get #releasable(): WaitingMessage | undefined {
+    return this.#waiting.find(({ message }) => this.#mayPass(message));
   }
 
-  /** Consumes `releasable`. @returns false when there is none, or it was cut */
+  /** Consumes the oldest waiting message that may go on. @returns false when there is none, or it was cut */
   release(to: IntakeTarget): boolean {
-    const { releasable } = this;
-    const free = this.#waiting.find(({ message }) => message === releasable);
+    const free = this.#releasable;
     if (free === undefined || !this.#consume(free.message, to)) return false;
     this.hasChanged = true;
     this.#waiting = this.#waiting.filter((waiting) => waiting !== free);
