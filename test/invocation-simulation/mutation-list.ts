@@ -3,6 +3,7 @@
 import type { Mutation } from '../simulation/mutation.ts';
 import { cleanUpMutations } from './clean-up-mutations.ts';
 import { exchangeMutations } from './exchange-mutations.ts';
+import { outsideMutations } from './outside-mutations.ts';
 import { ownerMutations } from './owner-mutations.ts';
 import { poisonMutations } from './poison-mutations.ts';
 import { productMutations } from './product-mutations.ts';
@@ -11,6 +12,7 @@ import { ringMutations } from './ring-mutations.ts';
 export const mutations: readonly Mutation[] = [
   ...ringMutations,
   ...exchangeMutations,
+  ...outsideMutations,
   ...cleanUpMutations,
   ...ownerMutations,
   ...poisonMutations,
