@@ -1,23 +1,12 @@
 // A record of a stream that came damaged, through the handler of its stage: over strict fakes of the services.
 import { createHash } from 'node:crypto';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { nodeFileSystem } from '../../../lib/adapters/embedded/node-file-system.ts';
-import { systemRandom } from '../../../lib/adapters/embedded/system-clock.ts';
-import { ParamValues } from '../../../lib/api/params.ts';
-import type { Deployed } from '../../../lib/aws/deployed.ts';
 import type { KinesisAnswer } from '../../../lib/aws/kinesis-event.ts';
-import { handleStage } from '../../../lib/aws/stage-handler.ts';
-import type { Clock } from '../../../lib/core/ports.ts';
-import { compile } from '../../../lib/graph/compile.ts';
 import { defineJob, kinesis, print } from '../../../lib/index.ts';
-import { createJob } from '../../../lib/invocation/coordinator/create-job.ts';
-import { createEnvironment, createServices } from '../../../lib/invocation/unit/create-environment.ts';
 import { listLetters } from '../../../lib/invocation/unit/look.ts';
-import { describe as describeJob } from '../../../lib/operators/describe.ts';
-import { FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
 import { kinesisEvent } from './events.ts';
+import { oneShard, planOf, sandboxOf, shard, startedJob } from './sandbox.ts';
 
-const shard = 'shardId-000000000000';
 const job = defineJob('clicks', (env) => {
   env
     .fromSource(kinesis<{ n: number }>('clicks'), { uid: 'clicks' })
@@ -27,8 +16,7 @@ const job = defineJob('clicks', (env) => {
     })
     .sinkTo(print(), { uid: 'out' });
 });
-const plan = compile(describeJob(job, new ParamValues(new Map())), { keepsPartitions: true });
-const clock: Clock = { now: () => 1_573_251_600_000, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
+const plan = planOf(job);
 
 /** A table of one partition key and a record of it, with a sum that is not theirs. */
 const body = Buffer.concat([Buffer.from([0x0a, 3]), Buffer.from('ada'), Buffer.from([0x1a, 4, 0x08, 0, 0x1a, 0])]);
@@ -40,37 +28,18 @@ const records = [Buffer.from('{"n":1}'), damaged, Buffer.from('{"n":3}')];
 const numbers = ['101', '102', '103'];
 
 async function sandbox() {
-  const service = new FakeService({ now: () => clock.now() });
-  const ports = fakePorts(service);
-  await createJob(ports, { plan, splits: new Map([[0, [{ id: shard, range: { from: 0, to: 2 ** 32 - 1 } }]]]), nowMs: clock.now() });
-  const printed: string[] = [];
-  const options = {
-    ...{ plan, ports, clock, random: systemRandom, files: nodeFileSystem },
-    ...{ report: () => undefined, print: (line: string) => void printed.push(line) },
-  };
-  const environment = createEnvironment(options);
-  const services = createServices(options);
-  const deployed = {
-    plan,
-    ports,
-    environment,
-    services,
-    settings: { stage: 0 },
-    tally: { conflicts: 0 },
-    exchangeStream: () => undefined,
-  } as unknown as Deployed;
+  const { handle, ...rest } = sandboxOf(await startedJob(plan, oneShard), plan);
   /** Hands out what is left, as a mapping does. @returns the number from which everything comes again */
   const deliver = async (from: string, data: readonly Buffer[]): Promise<string | undefined> => {
     const given = numbers.map((number, i) => ({ number, data: data[i] as unknown as string })).slice(numbers.indexOf(from));
-    const answer = await handleStage(deployed, kinesisEvent(shard, given), { getRemainingTimeInMillis: () => 30_000 }, clock);
+    const answer = await handle(0, kinesisEvent(shard, given));
     return (answer as KinesisAnswer).batchItemFailures[0]?.itemIdentifier;
   };
-  return { printed, services, environment, deliver };
+  return { ...rest, deliver };
 }
 
 beforeEach(() => {
-  vi.spyOn(console, 'log').mockImplementation(() => undefined);
-  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+  for (const level of ['log', 'warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
 });
 afterEach(() => void vi.restoreAllMocks());
 

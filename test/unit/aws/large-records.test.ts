@@ -1,26 +1,13 @@
 // Records of a stream that are about as large as an event can carry: 6 MB with all that is around them, in base64. What is larger never comes to a
 // handler; its shard waits, with an alarm (docs/aws.md, limits).
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { bodyOf } from '../../../lib/adapters/aws/sqs-exchange.ts';
-import { nodeFileSystem } from '../../../lib/adapters/embedded/node-file-system.ts';
-import { systemRandom } from '../../../lib/adapters/embedded/system-clock.ts';
-import { ParamValues } from '../../../lib/api/params.ts';
-import type { Deployed } from '../../../lib/aws/deployed.ts';
 import type { KinesisAnswer } from '../../../lib/aws/kinesis-event.ts';
-import type { SqsAnswer } from '../../../lib/aws/sqs-event.ts';
-import { handleStage } from '../../../lib/aws/stage-handler.ts';
-import type { Clock } from '../../../lib/core/ports.ts';
-import { compile } from '../../../lib/graph/compile.ts';
 import { type Collector, defineJob, keyedProcess, kinesis, print, valueState } from '../../../lib/index.ts';
-import { createJob } from '../../../lib/invocation/coordinator/create-job.ts';
-import { createEnvironment, createServices } from '../../../lib/invocation/unit/create-environment.ts';
 import { listLetters } from '../../../lib/invocation/unit/look.ts';
-import { describe as describeJob } from '../../../lib/operators/describe.ts';
-import { FakeService, fakePorts } from '../../../lib/testing/invocation/index.ts';
 import { seededRandom } from '../../../lib/testing/seeded-random.ts';
-import { fifoEvent, kinesisEvent } from './events.ts';
+import { kinesisEvent } from './events.ts';
+import { oneShard, planOf, sandboxOf, shard, startedJob } from './sandbox.ts';
 
-const shard = 'shardId-000000000000';
 const eventBytesMax = 6 * 1024 * 1024;
 const textBytes = 4_400_000;
 
@@ -51,9 +38,7 @@ const job = defineJob('notes', (env) => {
     .setParallelism(1)
     .sinkTo(print(), { uid: 'out' });
 });
-const plan = compile(describeJob(job, new ParamValues(new Map())), { keepsPartitions: true });
-const clock: Clock = { now: () => 1_573_251_600_000, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
-const context = { getRemainingTimeInMillis: () => 30_000 };
+const plan = planOf(job);
 
 beforeEach(() => {
   for (const level of ['log', 'warn', 'error'] as const) vi.spyOn(console, level).mockImplementation(() => undefined);
@@ -61,46 +46,14 @@ beforeEach(() => {
 afterEach(() => void vi.restoreAllMocks());
 
 async function sandbox() {
-  const service = new FakeService({ now: () => clock.now() });
-  const ports = fakePorts(service);
-  await createJob(ports, { plan, splits: new Map([[0, [{ id: shard, range: { from: 0, to: 2 ** 32 - 1 } }]]]), nowMs: clock.now() });
-  const printed: string[] = [];
-  const options = {
-    ...{ plan, ports, clock, random: systemRandom, files: nodeFileSystem },
-    ...{ report: () => undefined, print: (line: string) => void printed.push(line) },
-  };
-  const environment = createEnvironment(options);
-  const services = createServices(options);
-  const deployedAs = (stage: number): Deployed =>
-    ({
-      plan,
-      ports,
-      environment,
-      services,
-      settings: { stage },
-      tally: { conflicts: 0 },
-      exchangeStream: () => undefined,
-    }) as unknown as Deployed;
+  const { handle, exchange, ...rest } = sandboxOf(await startedJob(plan, oneShard), plan);
   const deliver = async (number: string, note: Note): Promise<KinesisAnswer> => {
     const event = kinesisEvent(shard, [{ number, data: JSON.stringify(note) }]);
     expect(JSON.stringify(event).length, 'Lambda takes it').toBeLessThan(eventBytesMax);
-    return (await handleStage(deployedAs(0), event, context, clock)) as KinesisAnswer;
+    return (await handle(0, event)) as KinesisAnswer;
   };
-  /** Until the exchange is empty; what failed comes again. */
-  const exchange = async (): Promise<void> => {
-    for (let rounds = 0; service.exchange.queued().length > 0 && rounds < 10; rounds++) {
-      const messages = await ports.exchange.receive({ max: 10 });
-      const event = fifoEvent(
-        messages.map(({ group, bytes, receipt, receives }) => ({ id: receipt, group, receives, body: bodyOf(bytes) })),
-      );
-      expect(JSON.stringify(event).length).toBeLessThan(10_000); // the text lies in the bucket
-      const { batchItemFailures: open } = (await handleStage(deployedAs(1), event, context, clock)) as SqsAnswer;
-      const failed = new Set(open.map(({ itemIdentifier }) => itemIdentifier));
-      await ports.exchange.settle(messages.map(({ receipt }) => receipt).filter((receipt) => !failed.has(receipt)));
-      await ports.exchange.release({ receipts: [...failed], delayMs: 0 });
-    }
-  };
-  return { printed, services, deliver, exchange };
+  // The text lies in the bucket.
+  return { ...rest, deliver, exchange: () => exchange(10_000) };
 }
 
 /** Text that nothing can make shorter. */

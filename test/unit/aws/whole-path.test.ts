@@ -2,23 +2,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { errorOf } from '../../../lib/adapters/aws/errors.ts';
 import { bodyOf } from '../../../lib/adapters/aws/sqs-exchange.ts';
-import { nodeFileSystem } from '../../../lib/adapters/embedded/node-file-system.ts';
-import { systemRandom } from '../../../lib/adapters/embedded/system-clock.ts';
-import { ParamValues } from '../../../lib/api/params.ts';
-import type { Deployed } from '../../../lib/aws/deployed.ts';
-import type { SqsAnswer, SqsEvent } from '../../../lib/aws/sqs-event.ts';
-import { handleStage } from '../../../lib/aws/stage-handler.ts';
-import type { Clock } from '../../../lib/core/ports.ts';
-import { compile } from '../../../lib/graph/compile.ts';
+import type { SqsAnswer } from '../../../lib/aws/sqs-event.ts';
 import { count, defineJob, print, sqs } from '../../../lib/index.ts';
-import { createJob } from '../../../lib/invocation/coordinator/create-job.ts';
 import { laneSplits } from '../../../lib/invocation/lane/queues.ts';
-import { createEnvironment, createServices } from '../../../lib/invocation/unit/create-environment.ts';
 import { listLetters } from '../../../lib/invocation/unit/look.ts';
-import { describe as describeJob } from '../../../lib/operators/describe.ts';
-import { type FakeCall, FakeService, fakePorts, promptCall } from '../../../lib/testing/invocation/index.ts';
+import { type FakeCall, type FakeService, promptCall } from '../../../lib/testing/invocation/index.ts';
 import { seededRandom } from '../../../lib/testing/seeded-random.ts';
 import { fifoEvent } from './events.ts';
+import * as sandbox from './sandbox.ts';
 
 interface Click {
   readonly user: string;
@@ -34,45 +25,15 @@ const job = defineJob('clicks', (env) => {
     .sinkTo(print(), { uid: 'totals' });
 });
 
-const plan = compile(describeJob(job, new ParamValues(new Map())), { keepsPartitions: true });
-const clock: Clock = { now: () => 1_573_251_600_000, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
-const context = { getRemainingTimeInMillis: () => 30_000 };
+const plan = sandbox.planOf(job);
+const startedJob = (): Promise<FakeService> => sandbox.startedJob(plan, new Map([[0, laneSplits({ lanes: 1 })]]));
 
-/** A sandbox of each stage. @param call  how the services answer */
-function sandboxOf(service: FakeService, p: { readonly call?: FakeCall; readonly hash?: string } = {}) {
-  const printed: string[] = [];
-  const ports = fakePorts(service, p.call ?? promptCall);
-  const own = { ...plan, hash: p.hash ?? plan.hash };
-  const options = {
-    ...{ plan: own, ports, clock, random: systemRandom, files: nodeFileSystem },
-    report: () => undefined,
-    print: (line: string) => void printed.push(line),
-    patience: { triesMax: 1 },
-  };
-  const environment = createEnvironment(options);
-  const services = createServices(options);
-  const handle = async (stage: number, event: SqsEvent): Promise<readonly string[]> => {
-    const deployed = { plan: own, ports, environment, services, settings: { stage }, tally: { conflicts: 0 } } as unknown as Deployed;
-    const { batchItemFailures: failures } = (await handleStage(deployed, event, context, clock)) as SqsAnswer;
-    return failures.map(({ itemIdentifier }) => itemIdentifier);
-  };
-  /** Hands on what the exchange holds, as a mapping does. */
-  const exchange = async (): Promise<void> => {
-    for (;;) {
-      const messages = await ports.exchange.receive({ max: 10 });
-      if (messages.length === 0) return;
-      const event = fifoEvent(messages.map(({ group, bytes }, i) => ({ id: `x${i}`, group, body: bodyOf(bytes) })));
-      expect(await handle(1, event)).toEqual([]);
-      await ports.exchange.settle(messages.map(({ receipt }) => receipt));
-    }
-  };
-  return { printed, ports, services, handle, exchange };
-}
-
-async function startedJob(): Promise<FakeService> {
-  const service = new FakeService({ now: () => clock.now() });
-  await createJob(fakePorts(service), { plan, splits: new Map([[0, laneSplits({ lanes: 1 })]]), nowMs: clock.now() });
-  return service;
+/** @param call  how the services answer  @param hash  of the plan that the function was deployed with */
+function sandboxOf(service: FakeService, { call, hash = plan.hash }: { readonly call?: FakeCall; readonly hash?: string } = {}) {
+  const { handle, ...rest } = sandbox.sandboxOf(service, { ...plan, hash }, { triesMax: 1, ...(call === undefined ? {} : { call }) });
+  const failuresOf = async (stage: number, event: object): Promise<readonly string[]> =>
+    ((await handle(stage, event)) as SqsAnswer).batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
+  return { ...rest, handle: failuresOf };
 }
 
 /** Too long for an entry, and nothing can make it shorter. */
@@ -147,7 +108,7 @@ describe('an event that cannot be taken fails with a reason and stays where it i
   });
 
   it('where no pulse has made the job yet', async () => {
-    const { handle } = sandboxOf(new FakeService());
+    const { handle } = sandboxOf(sandbox.newService());
     expect(await handle(0, event)).toEqual(['m1', 'm2']);
   });
 
