@@ -9,6 +9,8 @@ import type { JobWorld } from './job-world.ts';
 export function hasReadAll({ auditors, setting, service }: JobWorld, covers: (checkpoint: number) => boolean): boolean {
   const item = auditors.item!;
   if (item.status === 'cancelled') return true;
+  // It ends otherwise than by having read all.
+  if (item.status === 'cancelling') return false;
   if (setting.isFinite) return item.status === 'finished';
   const sources = setting.spec.nodes.flatMap(({ op }) => (op.kind === 'source' ? [op.source] : []));
   if (sources.every(({ splits }) => splits.every(({ rows }) => rows.length === 0))) return true;

@@ -33,7 +33,7 @@ export interface ScenarioOptions {
 
 const dayMs = 30 * 3_600_000;
 /** Steps within which everything must come to its end after the last fault. */
-const boundedSteps = 60_000;
+const boundedSteps = 100_000;
 /** Whoever creates the job is waited for so long, ms. */
 const createMsMax = 60_000;
 
