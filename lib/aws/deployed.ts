@@ -41,6 +41,12 @@ export interface Deployed {
   exchangeStream(stage: number): StreamTarget | undefined;
 }
 
+/** What the function of a stage uses. */
+export interface DeployedStage extends Pick<Deployed, 'plan' | 'ports' | 'tally' | 'exchangeStream'> {
+  readonly settings: Pick<FunctionSettings, 'stage' | 'bind'>;
+  readonly environment: Pick<Environment, 'invoke'>;
+}
+
 export interface DeployedOptions {
   readonly job: Job;
   readonly variables: Readonly<Record<string, string | undefined>>;

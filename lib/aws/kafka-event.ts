@@ -9,7 +9,7 @@ import { Buffer } from 'node:buffer';
 import { SluiceError } from '../core/errors.ts';
 import { sourceOf } from '../invocation/coordinator/owners.ts';
 import type { Answer, Invocation } from '../invocation/invocation.ts';
-import type { Deployed } from './deployed.ts';
+import type { DeployedStage } from './deployed.ts';
 import { type DeliveredRecord, readEvents } from './read-events.ts';
 
 export interface KafkaRecord {
@@ -57,7 +57,7 @@ export interface KafkaParts {
 }
 
 /** @throws SluiceError `BIND_UNFIT` for records of another topic than the job reads */
-export function kafkaParts({ plan, settings }: Pick<Deployed, 'plan' | 'settings'>, event: KafkaEvent): KafkaParts {
+export function kafkaParts({ plan, settings }: Pick<DeployedStage, 'plan' | 'settings'>, event: KafkaEvent): KafkaParts {
   const id = settings.stage ?? 0;
   const stage = plan.stages[id];
   const source = sourceOf(stage);

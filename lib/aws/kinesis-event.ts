@@ -9,7 +9,7 @@ import { knownSplits } from '../invocation/coordinator/changes.ts';
 import { sourceOf, splitOwner } from '../invocation/coordinator/owners.ts';
 import type { Answer, Invocation } from '../invocation/invocation.ts';
 import type { InvocationPorts } from '../invocation/ports.ts';
-import type { Deployed } from './deployed.ts';
+import type { DeployedStage } from './deployed.ts';
 import { type DeliveredRecord, readEvents } from './read-events.ts';
 
 export interface KinesisRecord {
@@ -41,7 +41,7 @@ export function isKinesisEvent(event: unknown): event is KinesisEvent {
 
 /** @throws SluiceError `SUBTASK_UNKNOWN` for a shard that the job has not heard of yet, `MALFORMED_RECORD` when the first record cannot be read */
 export async function kinesisParts(
-  deployed: Pick<Deployed, 'ports' | 'plan' | 'settings'>,
+  deployed: Pick<DeployedStage, 'ports' | 'plan' | 'settings'>,
   { Records: records }: KinesisEvent,
 ): Promise<readonly KinesisPart[]> {
   const stage = deployed.settings.stage ?? 0;

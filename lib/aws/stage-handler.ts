@@ -12,7 +12,7 @@ import { queueOfStage } from '../invocation/lane/queues.ts';
 import type { Exchange } from '../invocation/ports.ts';
 import { type GapOptions, takeAroundGap, type Waiting } from './around-gap.ts';
 import { type ControlAnswer, controlAnswer, invocationOf, isControlEvent } from './control-call.ts';
-import type { Deployed } from './deployed.ts';
+import type { DeployedStage } from './deployed.ts';
 import { errorLine, functionError } from './function-error.ts';
 import { isKafkaEvent, type KafkaAnswer, type KafkaEvent, kafkaAnswerOf, kafkaParts, recordsOf, wholeOrNothing } from './kafka-event.ts';
 import { isKinesisEvent, type KinesisAnswer, type KinesisEvent, kinesisAnswerOf, kinesisParts } from './kinesis-event.ts';
@@ -42,7 +42,7 @@ const againAfterMs = 2_000;
 type EventAnswer = SqsAnswer | KinesisAnswer | KafkaAnswer;
 export type StageAnswer = EventAnswer | ControlAnswer;
 
-export async function handleStage(deployed: Deployed, event: StageEvent, context: LambdaContext, clock: Clock): Promise<StageAnswer> {
+export async function handleStage(deployed: DeployedStage, event: StageEvent, context: LambdaContext, clock: Clock): Promise<StageAnswer> {
   const deadlineMs = clock.now() + context.getRemainingTimeInMillis();
   try {
     if (isControlEvent(event)) return controlAnswer(await deployed.environment.invoke(invocationOf(event), { deadlineMs }));
@@ -53,7 +53,7 @@ export async function handleStage(deployed: Deployed, event: StageEvent, context
   }
 }
 
-async function handleEvent(deployed: Deployed, event: object, deadlineMs: number, clock: Clock): Promise<EventAnswer> {
+async function handleEvent(deployed: DeployedStage, event: object, deadlineMs: number, clock: Clock): Promise<EventAnswer> {
   const { plan, settings, tally } = deployed;
   const startedMs = clock.now();
   try {
@@ -95,7 +95,7 @@ export interface AnsweredPart<P> {
 
 /** Parts of one subtask one after the other. @throws what a part threw, when every part did */
 async function invokeAll<P extends Part>(
-  { environment }: Deployed,
+  { environment }: DeployedStage,
   parts: readonly P[],
   deadlineMs: number,
 ): Promise<readonly AnsweredPart<P>[]> {
@@ -123,7 +123,7 @@ async function invokeAll<P extends Part>(
   return answered.flat();
 }
 
-async function handleShard(deployed: Deployed, event: KinesisEvent, deadlineMs: number): Promise<KinesisAnswer> {
+async function handleShard(deployed: DeployedStage, event: KinesisEvent, deadlineMs: number): Promise<KinesisAnswer> {
   const stage = deployed.settings.stage ?? 0;
   const stream = deployed.exchangeStream(stage);
   if (stream === undefined) return kinesisAnswerOf(await invokeAll(deployed, await kinesisParts(deployed, event), deadlineMs));
@@ -142,7 +142,7 @@ async function handleShard(deployed: Deployed, event: KinesisEvent, deadlineMs: 
 
 /** Behind a gap. What fails here comes again, as it would have. */
 async function goOn(
-  { environment }: Deployed,
+  { environment }: DeployedStage,
   { subtask, ...gap }: Omit<GapOptions, 'take'> & { readonly subtask: string },
   deadlineMs: number,
 ): Promise<readonly Waiting[]> {
@@ -164,7 +164,7 @@ async function goOn(
   }
 }
 
-async function handlePartitions(deployed: Deployed, event: KafkaEvent, deadlineMs: number): Promise<KafkaAnswer> {
+async function handlePartitions(deployed: DeployedStage, event: KafkaEvent, deadlineMs: number): Promise<KafkaAnswer> {
   const { parts, unreadable } = kafkaParts(deployed, event);
   for (const { error } of unreadable) console.error(errorLine(error));
   if (parts.length === 0 && unreadable[0] !== undefined) throw unreadable[0].error;
@@ -173,12 +173,12 @@ async function handlePartitions(deployed: Deployed, event: KafkaEvent, deadlineM
 }
 
 /** Whether the mapping of this stage was made so that it looks at the answer. */
-function takesOffsets({ plan, settings }: Deployed): boolean {
+function takesOffsets({ plan, settings }: DeployedStage): boolean {
   const name = sourceOf(plan.stages[settings.stage ?? 0])?.binding?.name;
   return name !== undefined && settings.bind[name]?.reportsFailures === true;
 }
 
-async function handleMessages(deployed: Deployed, event: SqsEvent, deadlineMs: number): Promise<SqsAnswer> {
+async function handleMessages(deployed: DeployedStage, event: SqsEvent, deadlineMs: number): Promise<SqsAnswer> {
   const stage = deployed.settings.stage ?? 0;
   const queue = queueOfStage(deployed.plan, stage);
   const parts = queue === undefined ? exchangeParts(event) : queueParts(event, queue);

@@ -2,7 +2,6 @@
 // it took, and of an exchange the sender has.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Deployed } from '../../lib/aws/deployed.ts';
 import type { SqsAnswer, SqsEvent } from '../../lib/aws/sqs-event.ts';
 import { handleStage } from '../../lib/aws/stage-handler.ts';
 import { startRestore } from '../../lib/invocation/coordinator/restore.ts';
@@ -43,13 +42,8 @@ function functionOf(
   environment: Pick<Environment, 'invoke'>,
   now: () => number,
 ): (event: SqsEvent) => Promise<SqsAnswer> {
-  const deployed = {
-    plan: world.plan,
-    ports: world.ports,
-    settings: { stage },
-    tally: { conflicts: 0 },
-    environment,
-  } as unknown as Deployed;
+  const own = { settings: { stage, bind: {} }, tally: { conflicts: 0 }, exchangeStream: () => undefined };
+  const deployed = { plan: world.plan, ports: world.ports, environment, ...own };
   const clock = { now, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
   return async (event) => (await handleStage(deployed, event, context, clock)) as SqsAnswer;
 }

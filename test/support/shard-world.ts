@@ -1,6 +1,5 @@
 // A world of clicks whose exchange is a stream for each stage behind another, read by mappings as Lambda documents them: one event of a shard at a time,
 // and of what an answer names everything again.
-import type { Deployed } from '../../lib/aws/deployed.ts';
 import type { KinesisAnswer } from '../../lib/aws/kinesis-event.ts';
 import { handleStage } from '../../lib/aws/stage-handler.ts';
 import type { InvocationPorts } from '../../lib/invocation/ports.ts';
@@ -70,10 +69,10 @@ export class ShardWorld extends ClickWorld {
 
   async #handle(stage: number, shards: FakeShards, event: object): Promise<KinesisAnswer | Error> {
     const deployed = {
-      ...{ plan: this.plan, ports: this.ports, settings: { stage }, tally: { conflicts: 0 } },
+      ...{ plan: this.plan, ports: this.ports, settings: { stage, bind: {} }, tally: { conflicts: 0 } },
       environment: { invoke: (invocation: Parameters<ClickWorld['invoke']>[0]) => this.invoke(invocation) },
       exchangeStream: () => shards.target,
-    } as unknown as Deployed;
+    };
     const clock = { now: () => this.time.now, sleep: () => ({ done: Promise.resolve(), cancel: () => undefined }) };
     try {
       return (await handleStage(deployed, event, context, clock)) as KinesisAnswer;

@@ -1,7 +1,6 @@
 // An invocation world whose source is a topic, read by a mapping as Lambda documents it: offsets are committed by partition when the function has
 // succeeded, an event may hold several partitions, and of what failed either the whole comes again or, in provisioned mode, each partition from the
 // offset that the answer names.
-import type { Deployed } from '../../lib/aws/deployed.ts';
 import type { KafkaAnswer, KafkaEvent, KafkaRecord } from '../../lib/aws/kafka-event.ts';
 import { handleStage } from '../../lib/aws/stage-handler.ts';
 import { type PulseEvent, pulse } from '../../lib/invocation/coordinator/pulse.ts';
@@ -56,7 +55,8 @@ export class TopicWorld extends InvocationWorld {
     const deployed = {
       ...{ plan: this.plan, ports: this.ports, settings: { stage: 0, bind }, tally: { conflicts: 0 } },
       environment: { invoke: (invocation: Parameters<InvocationWorld['invoke']>[0]) => this.invoke(invocation) },
-    } as unknown as Deployed;
+      exchangeStream: () => undefined,
+    };
     try {
       return (await handleStage(deployed, event, context, this.clock)) as KafkaAnswer;
     } catch (error) {

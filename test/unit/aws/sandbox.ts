@@ -5,7 +5,6 @@ import { nodeFileSystem } from '../../../lib/adapters/embedded/node-file-system.
 import { systemRandom } from '../../../lib/adapters/embedded/system-clock.ts';
 import type { Job } from '../../../lib/api/job.ts';
 import { ParamValues } from '../../../lib/api/params.ts';
-import type { Deployed } from '../../../lib/aws/deployed.ts';
 import type { SqsAnswer } from '../../../lib/aws/sqs-event.ts';
 import { handleStage, type StageAnswer, type StageEvent } from '../../../lib/aws/stage-handler.ts';
 import type { Clock } from '../../../lib/core/ports.ts';
@@ -48,8 +47,8 @@ export function sandboxOf(service: FakeService, plan: Plan, p: { readonly call?:
   const environment = createEnvironment(options);
   const services = createServices(options);
   const handle = async (stage: number, event: StageEvent): Promise<StageAnswer> => {
-    const own = { settings: { stage }, tally: { conflicts: 0 }, exchangeStream: () => undefined };
-    return await handleStage({ plan, ports, environment, services, ...own } as unknown as Deployed, event, context, clock);
+    const own = { settings: { stage, bind: {} }, tally: { conflicts: 0 }, exchangeStream: () => undefined };
+    return await handleStage({ plan, ports, environment, ...own }, event, context, clock);
   };
   /** Hands on what the exchange holds, as a mapping does, until it is empty; what failed comes again. @param bytesMax  of an event */
   const exchange = async (bytesMax = 300_000): Promise<void> => {
