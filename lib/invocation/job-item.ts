@@ -92,7 +92,7 @@ export interface JobItem {
    * had been read. Absent: none.
    */
   readonly places?: readonly (readonly [split: string, at: unknown])[] | undefined;
-  /** When each generation began, ms, oldest first; see begins.ts. Absent: an older version made the job. */
+  /** When each generation began, ms, oldest first, those of restores that were given up among them; see begins.ts. Absent: an older version made the job. */
   readonly begins?: readonly (readonly [generation: number, ms: number])[] | undefined;
   /** Every ring that exists or is about to: `<generation>/<subtask>`. */
   readonly rings: readonly string[];

@@ -105,6 +105,17 @@ export const cleanUpMutations: readonly Mutation[] = [
     patches: [{ file: 'invocation/versions.ts', find: '? nowMs + tombstoneLifeMs : undefined', replace: '? nowMs : undefined' }],
   },
   {
+    name: 'number of a restore that was given up',
+    rule: 'a generation that was named is never named again',
+    patches: [
+      {
+        file: 'invocation/begins.ts',
+        find: ', begins: withBegin(item.begins, item.restoring.generation, 0) };',
+        replace: ' };',
+      },
+    ],
+  },
+  {
     name: 'R base',
     rule: 'the first round of a ring ends a round above its base',
     patches: [

@@ -10,6 +10,7 @@
 
 import { decideRetention, type JobEnd } from '../../checkpoint/decide/retention.ts';
 import { SluiceError } from '../../core/errors.ts';
+import { withoutRestore } from '../begins.ts';
 import type { EntryHead } from '../entry.ts';
 import type { JobItem, JobStatus } from '../job-item.ts';
 import type { InvocationPorts } from '../ports.ts';
@@ -53,11 +54,10 @@ export function requestFail(ports: InvocationPorts, failure: string): Promise<Jo
 
 /** Pure. */
 export function withRequest(item: JobItem, wanted: Requested, failure?: string): JobItem {
-  const isBeingRestored = item.restoring !== undefined;
-  if (isThere[wanted].includes(item.status)) return isBeingRestored && wanted === 'cancelling' ? { ...item, restoring: undefined } : item;
+  const left = wanted === 'cancelling' ? withoutRestore(item) : item;
+  if (isThere[wanted].includes(item.status)) return left;
   if (!requestable[wanted].includes(item.status)) throw notInState(item, `is ${item.status} and cannot be ${doneText[wanted]}`);
-  const restoring = wanted === 'cancelling' ? undefined : item.restoring;
-  return { ...item, status: wanted, failure: failure ?? item.failure, open: [], restoring };
+  return { ...left, status: wanted, failure: failure ?? item.failure, open: [] };
 }
 
 /** Lets a paused job go on, or one that failed: from its changelogs, nothing is restored. One that runs is left as it is. */

@@ -109,11 +109,6 @@ export function isStopping(status: JobItem['status']): boolean {
   return status === 'pausing' || status === 'cancelling' || status === 'failing';
 }
 
-/** Above every generation that was ever named, also by a restore that was given up: rings of that one may exist. */
-export function freshGeneration({ generation, restoring, rings }: Pick<JobItem, 'generation' | 'restoring' | 'rings'>): number {
-  return Math.max(generation, restoring?.generation ?? 0, ...rings.map((name) => Number.parseInt(name, 10))) + 1;
-}
-
 /** Newest completed checkpoint; 0: none. */
 export function newestCompletedOf(item: Pick<JobItem, 'completed'>): number {
   return item.completed.at(-1)?.checkpoint ?? 0;

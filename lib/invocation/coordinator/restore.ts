@@ -16,7 +16,7 @@
 
 import { SluiceError } from '../../core/errors.ts';
 import type { Plan } from '../../graph/plan.ts';
-import { withBegin } from '../begins.ts';
+import { freshGeneration, withBegin } from '../begins.ts';
 import type { EntryHead, PendingTransaction } from '../entry.ts';
 import { decodeHead } from '../entry-codec.ts';
 import type { CompletedCheckpoint, JobItem, Restoring } from '../job-item.ts';
@@ -27,7 +27,7 @@ import { concurrently } from './concurrently.ts';
 import { abortAll, commitAll, handlesOf } from './notify.ts';
 import { sourceOf } from './owners.ts';
 import type { PulseRun } from './pulse-run.ts';
-import { changeJob, changeOf, freshGeneration, newestCompletedOf, readExistingJob } from './read-job.ts';
+import { changeJob, changeOf, newestCompletedOf, readExistingJob } from './read-job.ts';
 import { restoredEntry, splitName } from './restored-entry.ts';
 import { restoredLane } from './restored-lane.ts';
 import { createRing, listedRings } from './ring-creation.ts';

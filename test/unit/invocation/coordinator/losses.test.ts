@@ -150,6 +150,19 @@ describe('a restore that cannot go on', () => {
     for (let day = 0; day < 2; day++) await job.wait(25 * 3_600_000);
     expect((await job.item()).rings.some((name) => name.startsWith('1/'))).toBe(false);
   });
+
+  test('and was given up leaves its number to nobody, also when all else of it is gone', async () => {
+    const job = await promising(1);
+    job.onSettle = async () => {};
+    await startRestore(job.ports, 'latest');
+    await requestCancel(job.ports);
+    for (let day = 0; day < 3; day++) await job.wait(25 * 3_600_000);
+    expect(await job.item()).toMatchObject({ status: 'cancelled', generation: 0 });
+    expect((await job.item()).rings.some((name) => name.startsWith('1/'))).toBe(false);
+    await startRestore(job.ports, 'latest');
+    await job.pulse();
+    expect(await job.item()).toMatchObject({ status: 'running', generation: 2 });
+  });
 });
 
 describe('a restore of an older checkpoint', () => {
