@@ -19,8 +19,9 @@ export type { Failures } from './failures.ts';
 export type RanOutgoing<W> = Ran<W> & { readonly outgoing: Outgoing };
 
 /** @param attemptsMax  tries of a record before a letter takes its place */
-export function failuresOf({ services, subtask }: Session, attemptsMax: number): Failures {
-  return new Failures({ subtask, attemptsMax, clock: services.clock });
+export function failuresOf(session: Session, attemptsMax: number): Failures {
+  const { services, subtask } = session;
+  return new Failures({ subtask, attemptsMax, clock: services.clock, isOutOfTime: () => session.isOutOfTime });
 }
 
 /**
@@ -41,7 +42,7 @@ export async function tryRun<W>(
   warm.timers.to = undefined;
   if (ran.kind === 'failed') {
     failures.blame(ran.error);
-    return 'again';
+    return failures.hasEnoughTimers ? 'wait' : 'again';
   }
   if (failures.timers.isWaiting) {
     warm.state.abandonUnit();

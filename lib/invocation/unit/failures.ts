@@ -20,8 +20,12 @@ export interface FailuresOptions {
   readonly subtask: string;
   readonly attemptsMax: number;
   readonly clock: Clock;
+  /** What is found out has to be committed now, or nobody will know of it. Absent: there is always time. */
+  readonly isOutOfTime?: (() => boolean) | undefined;
 }
 
+/** Timers that throw and are counted together: each costs a run of the unit. */
+const timersCountedMax = 1_000;
 /** Runs of one unit that may fail one after the other; more means that user code fails at random. */
 const blamesMax = 10_000;
 
@@ -92,6 +96,11 @@ export class Failures {
     this.#isCareful ||= this.timers.counts.length > 0;
     this.timers.newRun(this.#isCareful, checkOutput);
     return this.#run;
+  }
+
+  /** K2 of timer-failures.ts: enough timers are known to throw for their counts to be committed. */
+  get hasEnoughTimers(): boolean {
+    return this.timers.isWaiting && (this.#blames >= timersCountedMax || this.#o.isOutOfTime?.() === true);
   }
 
   isParked(name: RecordName): boolean {

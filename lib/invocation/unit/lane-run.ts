@@ -42,15 +42,17 @@ export interface LaneWork {
   readonly one: OneByOne;
   /** One order for all groups. */
   readonly isReplay: boolean;
+  /** The positions say already that all of it is taken: it is run to its end, whatever time is left. */
+  readonly isPromised?: boolean;
 }
 
 export function laneStep(host: OperatorHost, work: LaneWork): LaneStep {
-  const { warm, records, session, failures, one, isReplay } = work;
+  const { warm, records, session, failures, one, isReplay, isPromised = false } = work;
   const reading = new MessageReader(warm, host);
   const taken = records.slice(0, failures.limit ?? records.length);
   const settled: LaneRecord[] = [];
   const stopped = new Set<string>();
-  for (let at = 0; at < taken.length && !session.isOutOfTime; ) {
+  for (let at = 0; at < taken.length && (at === 0 || isPromised || !session.isOutOfTime); ) {
     if (!failures.isCareful) {
       const part = taken.slice(at, at + batchRecordsMax);
       host.process(reading.batchOf(part), 0);

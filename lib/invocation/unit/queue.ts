@@ -4,8 +4,10 @@
 //       and committed before the next one is marked, because whoever had it may have died of it.
 //   Q2  A message at or below the position of its group is settled: it is told so again, and nothing else is done.
 //   Q3  While a replay of kept input is due, nothing is taken.
-//   Q4  Under AT_MOST_ONCE the positions are committed before anything runs.
+//   Q4  Under AT_MOST_ONCE the positions are committed before anything runs, a batch at a time: what is promised is run to its end, and time that is
+//       nearly over loses nothing.
 
+import { batchRecordsMax } from '../../core/batch.ts';
 import type { Answer, Invocation, Refusal } from '../invocation.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
 import type { LaneMemory } from '../lane/lane-memory.ts';
@@ -29,9 +31,11 @@ export async function takeQueue(session: Session, { subtask, messages }: QueueEv
   const settled = new Set<string>();
   let why: Refusal | undefined;
   for (const part of partsOf(records)) {
-    if (why !== undefined && why !== 'record-failed') break;
-    if (session.isOutOfTime) why = 'out-of-time';
-    else why = (await takePart(session, part, settled)) ?? why;
+    for (const batch of session.services.mode === 'AT_MOST_ONCE' ? inBatches(part) : [part]) {
+      if (why !== undefined && why !== 'record-failed') break;
+      if (session.isOutOfTime) why = 'out-of-time';
+      else why = (await takePart(session, batch, settled)) ?? why;
+    }
   }
   return answerTo(messages, settled, why);
 }
@@ -70,6 +74,12 @@ export function partsOf(records: readonly LaneRecord[]): readonly Part[] {
   const fresh = records.filter(({ group }) => !risky.has(group));
   const parts = again.map(([group, list]): Part => ({ records: list, group }));
   return fresh.length === 0 ? parts : [{ records: fresh, group: undefined }, ...parts];
+}
+
+/** Pure: Q4. */
+function inBatches({ records, group }: Part): readonly Part[] {
+  const batches = Math.ceil(records.length / batchRecordsMax);
+  return Array.from({ length: batches }, (_, at) => ({ records: records.slice(at * batchRecordsMax, (at + 1) * batchRecordsMax), group }));
 }
 
 async function takePart(session: Session, part: Part, settled: Set<string>): Promise<Refusal | undefined> {
@@ -127,7 +137,7 @@ async function takeGuarded(
     failures.begin({ generation, n, attempts: lane.attemptsOf(fresh) }, lane.of.uid);
     await mark(guard, failures, { session, generation, group: part.group ?? '', records: fresh });
     const ran = await tryRun(warm, services, failures, (host, one) =>
-      laneStep(host, { warm, records: fresh, session, failures, one, isReplay: false }),
+      laneStep(host, { warm, records: fresh, session, failures, one, isReplay: false, isPromised: isOnce }),
     );
     if (ran === 'again') continue;
     if (ran === 'wait') {

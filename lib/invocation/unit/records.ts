@@ -2,8 +2,9 @@
 // an invocation that runs out of time commits what it has.
 //   T1  Dropping repeats needs no look at the changelog; saying that a replay is due, or that something is missing, does.
 //   T2  The end of the last split ends the subtask: event time ends, what is due fires, and the end goes on to everyone, in one entry.
-//   T3  Under AT_MOST_ONCE the position is committed before anything runs: a crash in between loses records, and repeats none. A replay runs nothing
-//       at all: what it reads was taken before.
+//   T3  Under AT_MOST_ONCE the position is committed before anything runs: a crash in between loses records, and repeats none. Time that is nearly over
+//       loses none: a slice is promised and then run to its end, before the next one is promised. A replay runs nothing at all: what it reads was taken
+//       before.
 //   T4  Of a subtask that has given way to others, what is known to be read is done (departed.ts).
 
 import type { Source } from '../../api/source.ts';
@@ -50,9 +51,22 @@ export async function takeRecords(session: Session, event: RecordsEvent): Promis
     end: session.end,
   });
   try {
-    return await takeGuarded(session, event, guard);
+    return await (services.mode === 'AT_MOST_ONCE' ? takeInSlices(session, event, guard) : takeGuarded(session, event, guard));
   } finally {
     await guard.end();
+  }
+}
+
+/** T3. */
+async function takeInSlices(session: Session, event: RecordsEvent, guard: Guard): Promise<Answer> {
+  for (let count = 0; ; ) {
+    const slice = sliceOf(event, count, batchRecordsMax);
+    const answer = await takeGuarded(session, { ...event, ...slice }, guard);
+    if (answer.kind === 'partial') return { ...answer, count: count + answer.count };
+    if (answer.kind === 'refused') return count > 0 ? { kind: 'partial', count, why: answer.why } : answer;
+    count += slice.records.length;
+    if (count === event.records.length) return done;
+    if (session.isOutOfTime) return { kind: 'partial', count, why: 'out-of-time' };
   }
 }
 
@@ -80,7 +94,9 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
     const before = promised ?? warm.newest.head;
     failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
     await mark(guard, failures, { session, warm, event, before });
-    const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { event, before, session, failures, one }));
+    const ran = await tryRun(warm, services, failures, (host, one) =>
+      step(host, warm, { event, before, isPromised: promised !== undefined, session, failures, one }),
+    );
     if (ran === 'again') continue;
     if (ran === 'wait') {
       tries += 1;
@@ -139,6 +155,7 @@ function step(
   p: {
     readonly event: SplitEvent;
     readonly before: EntryHead;
+    readonly isPromised: boolean;
     readonly session: Session;
     readonly failures: Failures;
     readonly one: OneByOne;
@@ -163,7 +180,7 @@ function step(
     } else taken = intake.take({ ...event, ...slice }, to);
     if (taken.kind !== 'all') return { intake, taken, count: taken.kind === 'gap' ? count + taken.count : 0, isStopped, hasEnded: false };
     count += slice.records.length;
-  } while (count < limit && !session.isOutOfTime);
+  } while (count < limit && (p.isPromised || !session.isOutOfTime));
   const hasEnded = !warm.newest.head.hasEnded && intake.hasEnded;
   if (hasEnded) one.apart(() => end(host));
   return { intake, taken, count, isStopped, hasEnded };
@@ -174,7 +191,7 @@ function sliceOf(event: SplitEvent, from: number, max: number): Pick<SplitEvent,
   const { records } = event;
   let to = Math.min(from + Math.max(1, max), records.length);
   while (to < records.length && records[to - 1]?.side !== undefined) to += 1;
-  const isPart = to < records.length;
+  const isPart = to < records.length || event.isPart === true;
   return { records: records.slice(from, to), isLast: event.isLast && !isPart, isPart };
 }
 

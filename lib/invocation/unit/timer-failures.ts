@@ -2,7 +2,8 @@
 // times, and then a letter takes its place; it belongs to no record, so its count lies beside those of records under a name of its own.
 //   K1  A unit in which a timer throws is committed without it only when its tries are used up. Until then nothing of the unit is committed but the
 //       counts: event time must not pass a timer that may yet fire. So the input comes again, and the timer with it.
-//   K2  One invocation counts every timer of its unit that throws once, so that many are no slower to be done with than one.
+//   K2  One invocation counts every timer of its unit that throws once, so that many are no slower to be done with than one: each costs a run, so as
+//       many as there is time for. The next invocations count the others.
 //   K3  A count goes when everything due up to its time has fired, been replaced by a letter, or been deleted.
 
 import { Buffer } from 'node:buffer';
@@ -10,7 +11,7 @@ import { encodedOf } from '../../core/key-codec.ts';
 import type { TimerWatch } from '../../operators/operator.ts';
 import type { TimeDomain, Timer } from '../../state/timers.ts';
 import type { Attempt, EntryHead } from '../entry.ts';
-import { decideFailure, isGivenUp, isSameRecord, type RecordName, withoutSettled } from '../poison/attempts.ts';
+import { decideFailure, type RecordName, triesOf, withoutSettled } from '../poison/attempts.ts';
 import type { LetterTimer } from '../poison/dead-letters.ts';
 
 /** No uid of a source begins like this, so no record lies at such a place. */
@@ -36,6 +37,10 @@ function failedTimer(operator: string, domain: TimeDomain, { time, key, cause }:
   return { name: { place: placeOf(operator, domain), record }, operator, timer: { domain, time, key: text, cause } };
 }
 
+function textOf({ place, record }: RecordName): string {
+  return `${place.length}.${place}${record}`;
+}
+
 export class TimerFailures implements TimerWatch {
   isWatching = false;
   /** The timer that fires, or whose output is being passed on; of a run that threw, the one to blame. */
@@ -45,7 +50,9 @@ export class TimerFailures implements TimerWatch {
   #entry = '';
   #before: readonly Attempt[] = [];
   #attempts: readonly Attempt[] = [];
-  #waiting: readonly RecordName[] = [];
+  /** By `textOf`, since each is asked for in every run: tries, and those that are tried again later. */
+  #tries = new Map<string, number>();
+  #waiting = new Set<string>();
   #parked: FailedTimer[] = [];
   #passed = new Map<string, number>();
 
@@ -60,7 +67,8 @@ export class TimerFailures implements TimerWatch {
     this.#entry = entry;
     this.#before = attempts.filter(isOfTimer);
     this.#attempts = this.#before;
-    this.#waiting = [];
+    this.#tries = new Map(this.#before.map((attempt) => [textOf(attempt), attempt.count]));
+    this.#waiting = new Set();
   }
 
   newRun(isWatching: boolean, checkOutput?: () => void): void {
@@ -75,11 +83,12 @@ export class TimerFailures implements TimerWatch {
     this.#checkOutput?.(); // of the one before
     const failed = failedTimer(operator, domain, timer);
     this.current = failed;
-    if (isGivenUp(this.#attempts, failed.name, this.#attemptsMax)) {
+    const text = textOf(failed.name);
+    if ((this.#tries.get(text) ?? 0) >= this.#attemptsMax) {
       this.#parked.push(failed);
       return false;
     }
-    return !this.#waiting.some((name) => isSameRecord(name, failed.name));
+    return !this.#waiting.has(text);
   }
 
   passed(operator: string, domain: TimeDomain, now: number): void {
@@ -92,12 +101,13 @@ export class TimerFailures implements TimerWatch {
   blame({ name }: FailedTimer): void {
     const decision = decideFailure(this.#attempts, name, this.#attemptsMax);
     this.#attempts = decision.attempts;
-    if (decision.kind === 'try-again') this.#waiting = [...this.#waiting, name];
+    this.#tries.set(textOf(name), triesOf(decision.attempts, name));
+    if (decision.kind === 'try-again') this.#waiting.add(textOf(name));
   }
 
   /** The run left out timers that are tried again: it is worth nothing but the counts. */
   get isWaiting(): boolean {
-    return this.#waiting.length > 0;
+    return this.#waiting.size > 0;
   }
 
   /** Timers that letters take the place of. */
