@@ -3,7 +3,8 @@
 import type { Metrics } from '../api/functions.ts';
 
 export class SubtaskMetrics {
-  readonly #counters = new Map<string, number>();
+  #counters = new Map<string, number>();
+  #kept: ReadonlyMap<string, number> = new Map();
 
   of(uid: string): Metrics {
     const histogram = (name: string) => ({
@@ -23,6 +24,16 @@ export class SubtaskMetrics {
 
   add(name: string, by: number): void {
     this.#counters.set(name, (this.#counters.get(name) ?? 0) + by);
+  }
+
+  /** What was counted so far counts for good. */
+  keep(): void {
+    this.#kept = new Map(this.#counters);
+  }
+
+  /** Takes back what was counted since `keep`: the run that counted it was abandoned, and whoever runs in its place counts it again. */
+  undo(): void {
+    this.#counters = new Map(this.#kept);
   }
 
   /** What was counted; gauges are left out, because they mean nothing once their subtask is gone. */

@@ -101,6 +101,7 @@ export async function recovered(
     operatorState: new OperatorStateMemory(),
     timers: new TimerRelay(),
     host: undefined,
+    metrics: undefined,
   };
 }
 

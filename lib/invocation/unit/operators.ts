@@ -29,9 +29,11 @@ export async function operatorsOf(warm: WarmSubtask, services: UnitServices): Pr
     const operator = host.operators[index];
     if (operator !== undefined) operator.watermark = watermark;
   }
+  metrics.keep();
   host.takeEffects(); // what opening passed on is in the entries that were committed
   services.observer?.opened(host, metrics);
   warm.host = host;
+  warm.metrics = metrics;
   return host;
 }
 
@@ -39,6 +41,7 @@ export async function operatorsOf(warm: WarmSubtask, services: UnitServices): Pr
 export async function dropOperators(warm: WarmSubtask): Promise<void> {
   const { host } = warm;
   warm.host = undefined;
+  warm.metrics?.undo();
   await host?.close();
 }
 

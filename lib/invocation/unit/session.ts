@@ -94,6 +94,7 @@ export class Session {
       await dropOperators(warm);
       return outcome;
     }
+    warm.metrics?.keep();
     this.services.observer?.committed(proposal.rowCount ?? 0);
     await deliver(warm, this.services);
     return outcome;

@@ -2,6 +2,7 @@
 
 import type { Stage } from '../../graph/plan.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
+import type { SubtaskMetrics } from '../../runtime/metrics.ts';
 import { isKnownAborted } from '../alignment.ts';
 import type { Entry, EntryHead } from '../entry.ts';
 import { nextEpoch } from '../entry.ts';
@@ -42,6 +43,8 @@ export interface WarmSubtask {
   readonly timers: TimerRelay;
   /** Operators as `newest` left them; made again when it is not known that they are. */
   host: OperatorHost | undefined;
+  /** What the operators count. Of a run that is abandoned nothing counts. */
+  metrics: SubtaskMetrics | undefined;
 }
 
 export function headOf(warm: WarmSubtask): EntryHead {
