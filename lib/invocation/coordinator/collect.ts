@@ -25,12 +25,18 @@ import { needsOf, objectsOfRing, sweepLive } from './sweep.ts';
 export async function collect(run: PulseRun): Promise<void> {
   const { item, options } = run;
   if (item.restoring !== undefined || item.moving !== undefined) return;
-  if (run.hasEnded) await cleanUpCheckpoints(run);
+  if (run.hasEnded || mayBeUnswept(run)) await cleanUpCheckpoints(run);
   await collectRings(
     run,
     ringsToCollect(item, ({ stage }) => sourceOf(options.plan.stages[stage])?.queue !== undefined),
   );
   if (options.sweeps === true) await sweepLive(run);
+}
+
+/** Of a job that is over no checkpoint ends any more: whoever ended it may have died before it cleaned up, and nobody else would. */
+function mayBeUnswept({ item, options }: PulseRun): boolean {
+  const { status } = item;
+  return (status === 'cancelled' || status === 'failed' || status === 'finished') && options.memory?.isSwept !== true;
 }
 
 const checkpointsPerSweep = 16;
@@ -149,7 +155,7 @@ async function removeRings(run: PulseRun, names: readonly string[]): Promise<voi
     const left = [...(await objectsOfRing(objects, ring)), ...(await objects.list(`decided/${name}/`))];
     const gone = left.filter((object) => !references.has(object));
     await concurrently(gone, run.concurrency, (object) => objects.remove(object));
-    if (isLastRing(run.item, ring.subtask, names)) await removeDepartedState(run, ring.subtask);
+    if (isLastRing(run.item, ring.subtask, names)) await removeDepartedState(run, ring);
     await items.remove({ name: gravePrefix + name, expects: 'any' });
   }
   await run.change((item) => ({ ...item, rings: item.rings.filter((name) => !names.includes(name)) }));
