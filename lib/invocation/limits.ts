@@ -14,6 +14,8 @@ export const inlineBytesMax: number = 8 * KiB;
 export const inlineValueBytesMax: number = 32 * KiB;
 /** One value, element of a list or entry of a map; it is loaded whole, and many of them are in memory together. */
 export const stateValueBytesMax: number = 16 * MiB;
+/** Rows that wait for a barrier lie together up to this; more of one batch lie in several pieces, as far as rows can be parted. */
+export const waitingRowsBytesMax: number = 1 * MiB;
 /** A list closes a chunk when its encoded elements have this many bytes. */
 export const listChunkBytes: number = 4 * KiB;
 /** A message above this goes to the object store and the queue carries a claim-check. */

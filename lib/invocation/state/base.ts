@@ -8,10 +8,15 @@ import type { UnflushedPiece } from './overlay.ts';
 /** All pieces of one key of one state: a value, the chunks of a list, the entries of a map. */
 export type Partition = Omit<StateAddress, 'sub'>;
 
+/** Rows that wait, dead letters, positions of a queue: under names that no uid has. They are state of no operator, and no bound of one is theirs. */
+export function isOfEngine({ operator }: Pick<Partition, 'operator'>): boolean {
+  return operator.startsWith('#');
+}
+
 export interface StateBase {
   /** Bytes of keyed state that one operator may have here; `undefined`: no bound. */
   readonly operatorBytesMax: number | undefined;
-  /** Bytes of values, timers not counted, by operator; `undefined`: not known, or not asked for. */
+  /** Bytes of values of operators, timers not counted; `undefined`: not known, or not asked for. */
   bytesByOperator(): ReadonlyMap<string, number> | undefined;
   /** Whether it answers `peek` and `peekAll` from memory, once it has read anything. */
   readonly isWholeInMemory: boolean;

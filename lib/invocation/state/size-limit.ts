@@ -1,9 +1,10 @@
 // Keeps the bound of backends that hold all state in memory, unit by unit: a unit that would exceed it is refused before it is committed, because
-// what is committed has to fit into every later snapshot.
+// what is committed has to fit into every later snapshot. What the engine keeps for itself has no bound: it grows with what operators cannot help.
 
 import { SluiceError } from '../../core/errors.ts';
 import { formatBytes } from '../../core/limits.ts';
 import type { StateWrite } from '../entry.ts';
+import { isOfEngine } from './base.ts';
 import type { Layers } from './layers.ts';
 import { notKnown } from './not-resident.ts';
 import { partitionText } from './overlay.ts';
@@ -46,7 +47,7 @@ export class SizeLimit {
     if (inBase === undefined) return undefined;
     const bytes = new Map(inBase);
     for (const piece of overlay.pieces()) {
-      if (piece.kind === 'timers') continue;
+      if (piece.kind === 'timers' || isOfEngine(piece.address)) continue;
       const before = base.peek(piece.address);
       grow(bytes, piece.address.operator, lengthOf(piece.versions.at(-1)?.bytes) - (before === notKnown ? 0 : lengthOf(before)));
     }
@@ -55,6 +56,7 @@ export class SizeLimit {
   }
 
   #count(bytes: Map<string, number>, { address, value }: StateWrite): void {
+    if (isOfEngine(address)) return;
     const before = this.#layers.peek(address, partitionText(address));
     grow(bytes, address.operator, lengthOf(value) - (before === notKnown ? 0 : lengthOf(before)));
   }

@@ -6,7 +6,7 @@
 import { SluiceError } from '../../core/errors.ts';
 import type { StateAddress, TimerChange } from '../entry.ts';
 import type { ObjectStore } from '../ports.ts';
-import type { Partition, StateBase } from './base.ts';
+import { isOfEngine, type Partition, type StateBase } from './base.ts';
 import type { VersionTag, VersionView } from './contract.ts';
 import { type NotKnown, notKnown } from './not-resident.ts';
 import { partitionText, timersState, type UnflushedPiece } from './overlay.ts';
@@ -143,7 +143,7 @@ function timersAfter(
 function bytesOf(held: ReadonlyMap<string, Held>): ReadonlyMap<string, number> {
   const bytes = new Map<string, number>();
   for (const { partition, pieces } of held.values()) {
-    if (partition.state === timersState) continue;
+    if (partition.state === timersState || isOfEngine(partition)) continue;
     let sum = bytes.get(partition.operator) ?? 0;
     for (const piece of pieces.values()) sum += piece.length;
     bytes.set(partition.operator, sum);

@@ -4,9 +4,11 @@
 //   R2  An error of a suspended run means nothing either: user code saw state that was not there.
 //   R3  Rows of sinks that wait for a barrier are state of the subtask; rows of other sinks lie in the entry until it is delivered.
 
+import { partOfBatch, type RecordBatch } from '../../core/batch.ts';
 import type { Effects } from '../../runtime/effects.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
 import { emptyDelta, type ImmediateRows, nextEpoch, type StateDelta } from '../entry.ts';
+import { waitingRowsBytesMax } from '../limits.ts';
 import { encodeRows } from '../rows-codec.ts';
 import { operatorStateOf } from './operator-state.ts';
 import { dropOperators, operatorsOf, storedOperatorState } from './operators.ts';
@@ -67,7 +69,7 @@ function runOnce<W>(
   for (const { operator, rows: batch } of effects.sinkRows) {
     const planned = warm.stage.operators[operator]!;
     if (services.isImmediate(planned)) rows.push({ sink: planned.uid, bytes: encodeRows(batch) });
-    else warm.state.buffer(planned.uid).append(encodeRows(batch));
+    else for (const part of waitingParts(batch)) warm.state.buffer(planned.uid).append(part);
   }
   return {
     kind: 'ran',
@@ -80,4 +82,17 @@ function runOnce<W>(
     operatorState: operatorStateOf(host, nextEpoch(warm.newest.head), services.clock.now()),
     operatorStateBefore,
   };
+}
+
+/** A batch may be larger than a piece of state can be. */
+function* waitingParts(batch: RecordBatch): Generator<Uint8Array> {
+  const bytes = encodeRows(batch);
+  const { count } = batch;
+  if (bytes.length <= waitingRowsBytesMax || count === 1) {
+    yield bytes;
+    return;
+  }
+  const middle = Math.floor(count / 2);
+  yield* waitingParts(partOfBatch(batch, 0, middle));
+  yield* waitingParts(partOfBatch(batch, middle, count));
 }
