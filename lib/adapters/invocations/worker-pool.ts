@@ -3,7 +3,8 @@
 //   W1  As many workers as were asked for can take work. One that died or does not answer is replaced; one that answers late may stay when
 //       there is room, else it leaves.
 //   W2  Control invocations go before input, so that full queues cannot starve a checkpoint.
-//   W3  A worker that cannot load the job ends the run: each other one would fail in the same way.
+//   W3  A worker that cannot load the job ends the run: each other one would fail in the same way. One that could not reach its store just then, which
+//       a worker that is stopped in the middle of a write keeps from all others, has died early.
 
 import { SluiceError } from '../../core/errors.ts';
 import type { Clock, Random } from '../../core/ports.ts';
@@ -63,6 +64,8 @@ interface Worker {
   isGone: boolean;
 }
 
+/** What opening a store may meet and the next worker may not. */
+const passing: ReadonlySet<string> = new Set(['STORE_THROTTLED', 'STORE_UNCERTAIN']);
 const diedEarlyMax = 20; // workers in a row that died before they could say anything; some may be killed by who is short of memory
 const overduePerWorkerMax = 2; // stopped workers that are kept beside their replacements; older ones are ended
 
@@ -165,7 +168,8 @@ export class WorkerPool {
         this.#dispatch();
         return;
       case 'unusable':
-        this.#failForGood(errorOf(message.error));
+        if (passing.has(message.error.code)) worker.handle.kill('SIGKILL');
+        else this.#failForGood(errorOf(message.error));
         return;
       case 'print':
         this.#o.print(message.line, message.place);

@@ -25,7 +25,7 @@ import type { Ran } from './run.ts';
 import type { UnitServices } from './services.ts';
 import { done, refuse, type Session } from './session.ts';
 import { type Incoming, recordsAhead, type Taken, takeEvent } from './take-event.ts';
-import { fireTimers } from './timers.ts';
+import { advanceTo, fireTimers, sendEnd } from './timers.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
 interface Step extends Taken {
@@ -153,7 +153,7 @@ function intakeOf(
   return intake;
 }
 
-function targetOf(host: OperatorHost, one: OneByOne, failures: Failures): IntakeTarget {
+function targetOf(host: OperatorHost, { one, failures, services }: Work & { readonly one: OneByOne }): IntakeTarget {
   const { isCareful, limit } = failures;
   let left = limit ?? Number.POSITIVE_INFINITY;
   return {
@@ -162,28 +162,25 @@ function targetOf(host: OperatorHost, one: OneByOne, failures: Failures): Intake
       else host.process(batch, input);
     },
     isCut: isCareful || limit !== undefined ? (name) => failures.stopsAt(name) || left-- <= 0 : undefined,
-    watermark: (timestamp) =>
-      one.apart(() => {
-        while (!host.advanceWatermark(timestamp));
-      }),
+    watermark: (timestamp) => one.apart(() => advanceTo(host, timestamp, services.clock.now())),
     idle: () => host.broadcast({ kind: 'idle' }),
   };
 }
 
 function step(host: OperatorHost, warm: WarmSubtask, p: Work & { readonly one: OneByOne }): Step {
-  const { failures, one } = p;
+  const { one } = p;
   const { head } = warm.newest;
   const intake = intakeOf(warm, p);
-  const to = targetOf(host, one, failures);
+  const to = targetOf(host, p);
   let hasFired = false;
-  if (p.isTick) {
+  if (p.isTick && !head.hasEnded) {
     one.apart(() => {
       hasFired = fireTimers(host, p.services.clock.now());
     });
   }
   const { taken, stop } = takeEvent(intake, p.incoming, to);
   const hasEnded = !head.hasEnded && intake.dueBarrier === undefined && intake.hasEnded;
-  if (hasEnded) host.broadcast({ kind: 'end' });
+  if (hasEnded) one.apart(() => sendEnd(host, p.services.clock.now()));
   return { intake, taken, stop, hasEnded, hasFired };
 }
 

@@ -8,7 +8,7 @@
 //   T4  Of a subtask that has given way to others, what is known to be read is done (departed.ts).
 
 import type { Source } from '../../api/source.ts';
-import { batchRecordsMax, finalWatermark, type RecordBatch } from '../../core/batch.ts';
+import { batchRecordsMax, type RecordBatch } from '../../core/batch.ts';
 import { SluiceError } from '../../core/errors.ts';
 import type { PlannedOperator } from '../../graph/plan.ts';
 import type { OperatorHost } from '../../runtime/host.ts';
@@ -26,6 +26,7 @@ import { commitCounts, type Failures, failuresOf, tryRun, withLetters } from './
 import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
 import { done, refuse, type Session } from './session.ts';
+import { end } from './timers.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
 interface Step {
@@ -182,7 +183,7 @@ function step(
     count += slice.records.length;
   } while (count < limit && (p.isPromised || !session.isOutOfTime));
   const hasEnded = !warm.newest.head.hasEnded && intake.hasEnded;
-  if (hasEnded) one.apart(() => end(host));
+  if (hasEnded) one.apart(() => end(host, session.services.clock.now()));
   return { intake, taken, count, isStopped, hasEnded };
 }
 
@@ -230,11 +231,6 @@ function targetOf(host: OperatorHost, { state }: WarmSubtask, one: OneByOne | un
       else one.apart(advance);
     },
   };
-}
-
-export function end(host: OperatorHost): void {
-  while (!host.advanceWatermark(finalWatermark));
-  host.broadcast({ kind: 'end' });
 }
 
 export function intakeOptions(warm: WarmSubtask, head: EntryHead): ConstructorParameters<typeof SourceIntake>[0] {

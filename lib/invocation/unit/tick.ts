@@ -12,11 +12,10 @@ import { commitCounts, failuresOf, tryRun, withLetters } from './failing-run.ts'
 import { forgetPositions } from './forget-positions.ts';
 import { takeMessages } from './messages.ts';
 import { proposalOf } from './proposal.ts';
-import { end } from './records.ts';
 import { done, refuse, type Session } from './session.ts';
 import { decideSilence, type Silenced, strategyOf } from './silence.ts';
 import { withCounts } from './timer-failures.ts';
-import { fireTimers } from './timers.ts';
+import { end, fireTimers } from './timers.ts';
 import type { WarmSubtask } from './warm-subtask.ts';
 
 /** Of a source subtask that has nothing to read, such as one above the number of splits: nothing else will say that it has ended. */
@@ -50,7 +49,9 @@ export async function tick(session: Session): Promise<Answer> {
       replayEnds: replayEndsOf(warm.item, warm.ring.subtask, sourceOf(warm.stage)),
     });
     failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
-    const ran = await tryRun(warm, services, failures, (host, one) => fire(host, one, { nowMs: services.clock.now(), silenced, hasEnded }));
+    const isOver = warm.newest.head.hasEnded;
+    const due = { silenced, hasEnded, isOver };
+    const ran = await tryRun(warm, services, failures, (host, one) => fire(host, one, { nowMs: services.clock.now(), ...due }));
     if (ran === 'again') continue;
     tries += 1;
     if (ran === 'wait') {
@@ -76,15 +77,15 @@ export async function tick(session: Session): Promise<Answer> {
 function fire(
   host: OperatorHost,
   one: OneByOne,
-  p: { readonly nowMs: number; readonly silenced: Silenced | undefined; readonly hasEnded: boolean },
+  p: { readonly nowMs: number; readonly silenced: Silenced | undefined; readonly hasEnded: boolean; readonly isOver: boolean },
 ): boolean {
   let hasFired = false;
   one.apart(() => {
-    hasFired = fireTimers(host, p.nowMs);
+    if (!p.isOver) hasFired = fireTimers(host, p.nowMs);
     const watermark = p.silenced?.watermark;
     if (watermark !== undefined) while (!host.advanceWatermark(watermark));
     if (p.silenced?.isIdleNow === true) host.broadcast({ kind: 'idle' });
-    if (p.hasEnded) end(host);
+    if (p.hasEnded) end(host, p.nowMs);
   });
   return hasFired;
 }

@@ -151,6 +151,25 @@ describe('the pool of workers', () => {
     expect(workers).toHaveLength(2);
   });
 
+  test('replaces a worker that found the store busy when it started, and fails when none ever gets in', () => {
+    pool = open(1);
+    const busy = {
+      code: 'STORE_THROTTLED',
+      message: 'the store is being written by another process',
+      next: 'try-again',
+      details: {},
+    } as const;
+    const findsItBusy = (): void => {
+      const worker = workers.at(-1)!;
+      worker.says({ kind: 'unusable', error: busy });
+      expect(worker.signals[0]).toBe('SIGKILL');
+    };
+    findsItBusy();
+    expect([workers.length, failures]).toEqual([2, []]);
+    for (let i = 0; i < 30 && failures.length === 0; i++) findsItBusy();
+    expect(failures).toMatchObject([{ code: 'WORKER_DIED' }]);
+  });
+
   test('fails when workers die again and again before they can work', async () => {
     pool = open(1);
     for (let i = 0; i < 30 && failures.length === 0; i++) workers.at(-1)!.events.exit('ended with 1');
