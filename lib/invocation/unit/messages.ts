@@ -78,7 +78,7 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
     const giveUp = isTick ? await knownAborted(warm, services) : 0;
     const waiting = await waitingOf(warm, services);
     const left = incoming.slice(count);
-    const work = { services, waiting, incoming: left, giveUp, isTick, failures };
+    const work = { services, waiting, incoming: left, giveUp, isTick, failures, isOutOfTime: () => session.isOutOfTime };
     failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
     await mark(guard, session, warm, work);
     const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { ...work, one }));
@@ -105,7 +105,7 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
     if (!intake.hasChanged && !ran.value.hasFired && !ran.value.hasEnded && !outcome.hasNews) {
       warm.state.abandonUnit();
       count += taken;
-      return count === messages.length ? done : answer(stop === 'failed' ? 'record-failed' : 'gap');
+      return count === messages.length ? done : answer(refusalOf[stop ?? 'gap']);
     }
     if ((await commitStep(session, warm, { ran, outcome })) === 'lost') {
       tries += 1;
@@ -113,11 +113,14 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
     }
     guard.committed();
     if (intake.dueBarrier === undefined && !intake.hasReleasable) count += taken;
-    if (stop === 'failed') return answer('record-failed');
+    if (stop === 'failed' || stop === 'out-of-time') return answer(refusalOf[stop]);
     if (stop === undefined && count === messages.length && intake.dueBarrier === undefined) return done;
   }
   return answer('contended');
 }
+
+/** Why what is left of an event is not taken. */
+const refusalOf = { failed: 'record-failed', 'out-of-time': 'out-of-time', gap: 'gap', 'newer-generation': 'gap' } as const;
 
 interface Work {
   readonly services: UnitServices;
@@ -126,6 +129,7 @@ interface Work {
   readonly giveUp: number;
   readonly isTick: boolean;
   readonly failures: Failures;
+  readonly isOutOfTime: () => boolean;
 }
 
 /** Says what is about to run, where that may kill the process: messages of all channels are one group, in the order in which they would be taken. */
@@ -178,7 +182,7 @@ function step(host: OperatorHost, warm: WarmSubtask, p: Work & { readonly one: O
       hasFired = fireTimers(host, p.services.clock.now());
     });
   }
-  const { taken, stop } = takeEvent(intake, p.incoming, to);
+  const { taken, stop } = takeEvent(intake, p.incoming, { ...to, isOutOfTime: p.isOutOfTime });
   const hasEnded = !head.hasEnded && intake.dueBarrier === undefined && intake.hasEnded;
   if (hasEnded) one.apart(() => sendEnd(host, p.services.clock.now()));
   return { intake, taken, stop, hasEnded, hasFired };

@@ -1,6 +1,7 @@
 // Drives an intake over the messages of an event, for the run and before it.
 //   V1  What an event sets free runs with it, and may be all that runs: who asks what a run could die of has to let the same messages through the same
 //       intake, as far as the next barrier entry, which is committed before anything behind it runs.
+//   V2  Whoever is out of time stops between two messages, so that what is done is committed; the first one runs in any case.
 
 import type { Intake, IntakeTarget, StoredMessage } from '../intake.ts';
 import type { ChannelMessage } from '../message.ts';
@@ -15,10 +16,14 @@ export interface Taken {
   /** Messages, from the first, that are taken or need not be. */
   readonly taken: number;
   /** `failed`: a record of the next message failed, or the message may have killed. */
-  readonly stop: 'newer-generation' | 'gap' | 'failed' | undefined;
+  readonly stop: 'newer-generation' | 'gap' | 'failed' | 'out-of-time' | undefined;
 }
 
-export function takeEvent(intake: Intake, incoming: readonly Incoming[], to: IntakeTarget): Taken {
+export function takeEvent(
+  intake: Intake,
+  incoming: readonly Incoming[],
+  to: IntakeTarget & { readonly isOutOfTime?: () => boolean },
+): Taken {
   let taken = 0;
   let stop: Taken['stop'];
   const release = (): void => {
@@ -27,6 +32,10 @@ export function takeEvent(intake: Intake, incoming: readonly Incoming[], to: Int
   release();
   for (const { message, stored } of incoming) {
     if (intake.dueBarrier !== undefined || stop !== undefined) break;
+    if (taken > 0 && to.isOutOfTime?.() === true) {
+      stop = 'out-of-time';
+      break;
+    }
     const verdict = intake.offer(message, stored, to);
     if (verdict === 'newer-generation') stop = verdict;
     if (verdict === 'gap' || verdict === 'unknown-channel') stop = 'gap';
