@@ -2,6 +2,7 @@
 
 import { connect } from 'node:net';
 import type { Readable } from 'node:stream';
+import { SluiceError } from '../../core/errors.ts';
 import type { ByteStreams, FileReader } from '../../core/ports.ts';
 
 export const nodeByteStreams: ByteStreams = {
@@ -14,8 +15,21 @@ export const nodeByteStreams: ByteStreams = {
         resolve(readerOf(connection));
       });
     }),
-  standardInput: () => readerOf(process.stdin),
+  standardInput: () => {
+    const { stdin } = process;
+    // Its events are over: nobody would ever hear of them. An end would be a lie, for what was left in the pipe is gone.
+    if (stdin.destroyed || stdin.readableEnded) throw readBefore();
+    return readerOf(stdin);
+  },
 };
+
+function readBefore(): SluiceError {
+  return new SluiceError('SOURCE_NOT_AVAILABLE', {
+    message: 'standard input was read before by this process, and what it held cannot be read again',
+    next: 'fix-the-command',
+    advice: 'mend what the job failed with before, and give it its input again; from a file it could read again by itself',
+  });
+}
 
 /** Reads a stream piece by piece. The stream is paused while nobody reads, so a slow job slows its sender down. */
 function readerOf(stream: Readable): FileReader {

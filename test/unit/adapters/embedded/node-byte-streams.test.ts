@@ -81,6 +81,25 @@ test('standard input gives every byte until its end', async () => {
   expect(await text).toBe('first line\nsecond|end');
 });
 
+test('standard input that was closed is refused when it is asked for again, instead of kept waiting for', async () => {
+  const module = join(import.meta.dirname, '../../../../lib/adapters/embedded/node-byte-streams.ts');
+  const script = `
+    import { nodeByteStreams } from ${JSON.stringify(module)};
+    const reader = nodeByteStreams.standardInput();
+    await reader.read(7);
+    await reader.close();
+    try {
+      nodeByteStreams.standardInput();
+    } catch (error) {
+      process.stdout.write(error.code);
+    }
+  `;
+  const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: ['pipe', 'pipe', 'inherit'] });
+  const text = textFrom(child.stdout);
+  child.stdin.end('first line\nsecond');
+  expect(await text).toBe('SOURCE_NOT_AVAILABLE');
+});
+
 async function textFrom(stream: NodeJS.ReadableStream): Promise<string> {
   let text = '';
   for await (const piece of stream) text += String(piece);
