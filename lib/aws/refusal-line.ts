@@ -5,6 +5,7 @@ const reasons: Readonly<Record<Refusal, string>> = {
   sealed: 'its changelog is sealed: a restore or a change of owners is under way, or the job stands still',
   'not-an-owner': 'the job does not list it as an owner',
   'not-running': 'the job is not running',
+  ended: 'it has taken its input to the end',
   'replay-first': 'it has to read again first what a restore took back; pulses do that',
   contended: 'other environments were faster, too often',
   gap: 'a message before these has not come; if it has expired it never will, and the job has to be restored',

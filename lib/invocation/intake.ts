@@ -338,9 +338,9 @@ function successorsIn(elements: readonly ChannelElement[]): readonly string[] {
   return elements.flatMap((element) => (element.kind === 'successors' ? element.senders : []));
 }
 
-/** `RecordPlace.place` of the records of a channel. */
-export function channelPlace({ exchange, sender }: ChannelName): string {
-  return `${exchange}/${sender}`;
+/** `RecordPlace.place` of the records of a channel, whose numbers begin again with each generation. */
+function channelPlace({ generation, exchange, sender }: Pick<ChannelMessage, 'generation' | 'exchange' | 'sender'>): string {
+  return `${generation}/${exchange}/${sender}`;
 }
 
 /** `RecordPlace.record` of the n-th record of a message, from 0. */

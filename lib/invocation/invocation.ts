@@ -85,6 +85,8 @@ export type Refusal =
   | 'not-an-owner'
   /** The job is not running. */
   | 'not-running'
+  /** The subtask has taken its input to the end, and nothing may follow that. */
+  | 'ended'
   /** A replay has to come first. */
   | 'replay-first'
   /** Other writers were faster, too often. */

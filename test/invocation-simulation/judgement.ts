@@ -29,6 +29,7 @@ interface Allowed {
 export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generator<string> {
   const { sinks } = evaluate(spec, ended.parked);
   const most = ended.neverRun === undefined ? sinks : evaluate(spec, ended.neverRun).sinks;
+  const isParkedAgain = ended.neverRun !== undefined && count(ended.neverRun) < count(ended.parked);
   for (const node of spec.nodes) {
     if (node.op.kind !== 'sink') continue;
     const { sink, isOrdered } = node.op;
@@ -38,8 +39,9 @@ export function* judged(spec: JobSpec, targets: Targets, ended: Ended): Generato
     const { mode } = spec.checkpoints;
     const lossy = (mode === 'AT_MOST_ONCE' && !ended.isCalm) || ended.isCutOff === true;
     const isKeyed = sink === 'upsert' || sink === 'latest';
-    // What a restore undid stands until it is worked out again, and where no order is promised, another record may have made the same row by then.
-    const isUndone = isKeyed && !isOrdered && ended.isCutOff === true;
+    // What a restore undid stands until it is worked out again, which a cancel or a letter that nobody redrives again may keep it from; and where no order
+    // is promised, another record may have made the same row by then.
+    const isUndone = isKeyed && !isOrdered && (ended.isCutOff === true || isParkedAgain);
     const repeats = (mode === 'AT_LEAST_ONCE' && !ended.isCalm) || sink === 'append' || isUndone;
     const allowed: Allowed = {
       mayMiss: lossy ? Number.POSITIVE_INFINITY : slack,
@@ -71,6 +73,10 @@ interface Wanted {
   readonly expected: readonly Row[];
   /** Those and what may be there besides. */
   readonly possible: readonly Row[];
+}
+
+function count(times: ReadonlyMap<string, number>): number {
+  return [...times.values()].reduce((sum, n) => sum + n, 0);
 }
 
 function* compared(uid: string, { expected, possible }: Wanted, actual: readonly Row[], allowed: Allowed): Generator<string> {

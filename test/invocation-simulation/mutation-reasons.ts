@@ -85,6 +85,20 @@ export const reasons: Reasons = {
     },
     why: 'What was counted on a cache that another writer has overtaken is committed by an append, which is lost, and then everything is counted anew. The rule saves the runs in between, and an error that no record is blamed for.',
   },
+  'timers behind the end': {
+    caughtBy: {
+      file: 'test/unit/invocation/unit/timers-at-the-end.test.ts',
+      title: 'do not fire behind the end, where their rows would be lost, in 1 stage(s)',
+    },
+    why: 'What a drawn job holds back by the clock it lets go with event time as well, since its meaning may not depend on the clock: nothing is left for a later timer.',
+  },
+  'redrive behind the end': {
+    caughtBy: {
+      file: 'test/unit/invocation/unit/poison.test.ts',
+      title: 'behind the last barrier is refused: nothing would make its rows visible any more',
+    },
+    why: 'Between the last barrier of a subtask and the end of its job lie a few milliseconds, and only while there are faults does anybody redrive.',
+  },
   'X first': {
     caughtBy: { of: 'lanes', rule: 'X first' },
     why: 'A split comes again from where it stands, so a marker outlives its record only where a mapping that cannot tell repeats gives it to a warm environment. What follows is a smaller batch, which is right as well; a record parked too soon asks for all its deaths first.',

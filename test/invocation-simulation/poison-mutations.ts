@@ -109,4 +109,25 @@ export const poisonMutations: readonly Mutation[] = [
     rule: 'records that a tick sets free are marked before they run, whoever recovered the subtask',
     patches: [{ file: 'invocation/unit/messages.ts', find: 'event.isTick === true ? true : event.isAgain', replace: 'event.isAgain' }],
   },
+  {
+    name: 'letters by generation',
+    rule: 'a letter of a channel has its generation in its id',
+    patches: [
+      {
+        file: 'invocation/intake.ts',
+        find: '  return `${generation}/${exchange}/${sender}`;',
+        replace: '  return `${exchange}/${sender}`;',
+      },
+    ],
+  },
+  {
+    name: 'timers behind the end',
+    rule: 'no timer of processing time fires behind the end that was sent on',
+    patches: [{ file: 'invocation/unit/tick.ts', find: '    if (!p.isOver) hasFired', replace: '    hasFired' }],
+  },
+  {
+    name: 'redrive behind the end',
+    rule: 'nothing is redriven behind the barrier of a subtask that has ended',
+    patches: [{ file: 'invocation/unit/redrive.ts', find: " || head.kind !== 'data')", replace: ')' }],
+  },
 ];

@@ -2,8 +2,8 @@
 // part of it: a dozen rows a split, few keys, at most two hops of exchange.
 
 import { type SeededRandom, seededRandom } from '../../lib/testing/index.ts';
-import type { CheckpointSpec, JobSpec, Mode, Node, Op } from '../simulation/spec.ts';
-import { randomNodes } from './random-nodes.ts';
+import type { CheckpointSpec, JobSpec, Mode, Node } from '../simulation/spec.ts';
+import { endsWithTime, randomNodes } from './random-nodes.ts';
 
 /** What the invocation runtime is told besides the job. */
 export interface Setting {
@@ -29,9 +29,6 @@ export interface InvocationBounds {
   readonly heldBytesMax: number;
   readonly inlineOperatorStateBytesMax: number;
 }
-
-/** What these hold comes out with the final watermark only. */
-const endsWithTime: readonly Op['kind'][] = ['window', 'buckets', 'rules', 'hold'];
 
 export function randomJob(seed: number): Setting {
   const random = seededRandom(seed).fork('job');

@@ -17,7 +17,7 @@ interface Stream {
   readonly hops: number;
   /** Each shard of its source is a subtask of its own. */
   readonly isSharded?: boolean;
-  /** A keyed operator lies before it in its stage. */
+  /** A keyed operator lies before it in its stage, perhaps with timers: what a timer hands on is no record whose fault it could be. */
   readonly isKeyed?: boolean;
   /** Right behind a source that evolves: the key that it is partitioned by. */
   readonly partitionedBy?: Pick<EvolutionScript, 'key' | 'isPinned'> | undefined;
@@ -25,6 +25,8 @@ interface Stream {
   readonly origins: readonly number[];
 }
 
+/** What these hold comes out with the final watermark only. */
+export const endsWithTime: readonly Op['kind'][] = ['window', 'buckets', 'rules', 'hold'];
 const keyForms: readonly KeyForm[] = ['text', 'tuple', 'object', 'number'];
 
 export function randomNodes(random: SeededRandom, mode: Mode): readonly Node[] {
@@ -118,7 +120,6 @@ class Draw {
     if (other !== undefined && other.parallelism === stream!.parallelism && random.chance(0.2))
       return [...rest, this.#union(stream!, other)];
     const choices: (() => Stream[])[] = [
-      // What a timer hands on is no record whose fault it could be.
       () => [this.#chain(stream!, { kind: 'map', add: random.below(50), mayThrow: stream!.isKeyed !== true })],
       () => [this.#chain(stream!, { kind: 'filter', modulus: random.between(2, 5) })],
       () => [this.#chain(stream!, { kind: 'flatMap' })],
@@ -176,12 +177,12 @@ class Draw {
       parallelism: random.pick([1, 2, 2, 3]),
       hops: stream.hops + 1,
       partitionedBy: undefined,
-      isKeyed: false,
       isSharded: false,
     };
     const cut = (op: Op, more: Partial<Stream> = {}): Stream => ({
       ...stream,
       ...to,
+      isKeyed: endsWithTime.includes(op.kind),
       input: this.#add(op, [stream.input], to.parallelism),
       ...more,
     });
@@ -275,6 +276,7 @@ class Draw {
       isOrdered: false,
       isTimed: false,
       isIdentified: false,
+      isKeyed: true,
       parallelism,
       rows,
       hops: stream.hops + 1,

@@ -37,8 +37,8 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
     const { head } = warm.newest;
     const ends = replayEndsOf(warm.item, session.subtask, sourceOf(warm.stage));
     if (head.splits.some((split) => isReplayDue(split, ends)) || isKeptDue(head)) return refuse('replay-first');
-    // Nothing may follow the end that was sent on.
-    if (head.hasEnded && warm.stage.outlets.length > 0) return refuse('not-running');
+    // Nothing may follow the end that was sent on, and what follows the barrier behind it may be in no checkpoint any more.
+    if (head.hasEnded && (warm.stage.outlets.length > 0 || head.kind !== 'data')) return refuse('ended');
     if (!(await makeRoom(warm))) return refuse('ring-full');
     const decision = decideRedrive(await warm.state.read(letterAddress(session.subtask, id)));
     if (decision.kind === 'not-parked') return done;

@@ -336,6 +336,24 @@ describe('dead letters', () => {
     expect(p.rows).toEqual(rowsWithout(10));
   });
 
+  test('of an earlier generation stay, though a record of this one came by the same number of its channel', async () => {
+    const p = new Poisoned({ temper: (record) => (record === 0 || record === 4 ? 'throws' : 'fine'), stages: 2 });
+    await p.world.create();
+    const give = async (from: number, to: number): Promise<void> => {
+      await p.world.invoke({ kind: 'records', subtask: '0-0', split: 0, records: event(from, to), isLast: false });
+      for (let i = 0; i < 4; i++) await p.world.drain();
+    };
+    await give(0, 4);
+    for (let i = 0; i < 20 && (await p.world.item()).completed.length === 0; i++) {
+      await p.world.pulse();
+      while (await p.world.drain());
+    }
+    await startRestore(p.world.ports, 'latest');
+    for (let i = 0; i < 10 && (await p.world.item()).generation === 0; i++) await p.world.pulse();
+    await give(4, 8);
+    expect((await p.letters()).map(({ letter }) => letter.batch.values[0])).toEqual([0, 4]);
+  });
+
   test('take the place of a record at once where the position is committed before anything runs', async () => {
     const p = new Poisoned({ temper: (record) => (record === 5 ? 'throws' : 'fine'), mode: 'AT_MOST_ONCE' });
     await p.world.run();
@@ -400,6 +418,20 @@ describe('a redrive', () => {
     expect(p.rows).toEqual(
       ['0 1', '1 2', '2 2', '3 1', '4 3', '5 3', '6 4', '7 4', '8 5', '9 5'].sort((a, b) => Number(a[0]) - Number(b[0])),
     );
+  });
+
+  test('behind the last barrier is refused: nothing would make its rows visible any more', async () => {
+    const p = await parked();
+    const ask = () => p.world.invoke({ kind: 'redrive', subtask: '0-0', letter: 'in/all/1' });
+    await p.world.invoke({ kind: 'records', subtask: '0-0', split: 0, records: event(4, 10), isLast: true });
+    p.temper = () => 'fine';
+    while ((await p.world.item()).open.length === 0) await p.world.pulse();
+    const [{ checkpoint, generation } = { checkpoint: 0, generation: 0 }] = (await p.world.item()).open;
+    await p.world.invoke({ kind: 'barrier', subtask: '0-0', checkpoint, generation, lastCompleted: 0 });
+    expect(await ask()).toEqual({ kind: 'refused', why: 'ended' });
+    for (let i = 0; i < 20; i++) await p.world.pulse();
+    expect([(await p.world.item()).status, p.rows]).toEqual(['finished', rowsWithout(10, 1)]);
+    expect(await p.letters()).toHaveLength(1);
   });
 
   test('of a record that still fails leaves it parked', async () => {
