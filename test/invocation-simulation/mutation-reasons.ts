@@ -88,7 +88,7 @@ export const reasons: Reasons = {
   'timers behind the end': {
     caughtBy: {
       file: 'test/unit/invocation/unit/timers-at-the-end.test.ts',
-      title: 'do not fire behind the end, where their rows would be lost, in 1 stage(s)',
+      title: 'do not fire behind the end, where their rows would be lost',
     },
     why: 'What a drawn job holds back by the clock it lets go with event time as well, since its meaning may not depend on the clock: nothing is left for a later timer.',
   },
