@@ -30,19 +30,17 @@ function timedWorld(p: { readonly delayMs: number; readonly stages: 1 | 2 | 3 })
   return { world, out, called };
 }
 
-describe('timers of processing time when the input ends', () => {
-  for (const stages of [1, 2, 3] as const) {
-    test(`fire with the end when they are due by then, in ${stages} stage(s)`, async () => {
-      const { world, out } = timedWorld({ delayMs: -1, stages });
-      await world.run();
-      expect([...out.rows].sort()).toEqual(['event a', 'event b', 'processing a', 'processing b']);
-    });
+describe.each([1, 2, 3] as const)('timers of processing time when the input of %i stage(s) ends', (stages) => {
+  test('fire with the end when they are due by then', async () => {
+    const { world, out } = timedWorld({ delayMs: -1, stages });
+    await world.run();
+    expect([...out.rows].sort()).toEqual(['event a', 'event b', 'processing a', 'processing b']);
+  });
 
-    test(`do not fire behind the end, where their rows would be lost, in ${stages} stage(s)`, async () => {
-      const { world, out, called } = timedWorld({ delayMs: 1_000, stages });
-      await world.run(); // its pulses tick, and the clock goes on with each
-      expect([...out.rows].sort()).toEqual(['event a', 'event b']);
-      expect([...called]).toEqual(['event']);
-    });
-  }
+  test('do not fire behind the end, where their rows would be lost', async () => {
+    const { world, out, called } = timedWorld({ delayMs: 1_000, stages });
+    await world.run(); // its pulses tick, and the clock goes on with each
+    expect([...out.rows].sort()).toEqual(['event a', 'event b']);
+    expect([...called]).toEqual(['event']);
+  });
 });
