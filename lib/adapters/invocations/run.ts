@@ -68,8 +68,10 @@ export async function runInvocations(request: InvocationsRequest): Promise<RunRe
     const own = { files: nodeFileSystem, items: ports.items, database, job: plan.job, owner: request.owner };
     const ownership = await takeOwnership({ ...own, takeOver: request.takeOver ?? false });
     try {
-      return await new InvocationsRun({ request, plan, ports, ownership, database, redeliveryMs, startedMs }).run();
+      const takeInLog = (): void => opened.takeInLog();
+      return await new InvocationsRun({ request, plan, ports, takeInLog, ownership, database, redeliveryMs, startedMs }).run();
     } finally {
+      opened.takeInLog();
       await ownership.release();
     }
   } finally {
@@ -82,6 +84,8 @@ interface RunParts {
   /** The job's own. */
   readonly plan: Plan;
   readonly ports: InvocationPorts;
+  /** Of the job's file. */
+  readonly takeInLog: () => void;
   readonly ownership: Ownership;
   readonly database: string;
   readonly redeliveryMs: number;
@@ -113,8 +117,9 @@ class InvocationsRun {
   }
 
   async run(): Promise<RunResult> {
-    const { request, plan, ports, database } = this.#parts;
+    const { request, plan, ports, database, takeInLog } = this.#parts;
     const start = await startJob({ request, plan, ports, database, notice: this.#notice, countSkipped: this.#countSkipped });
+    takeInLog(); // so that a copy of the file without its log is known as a copy, whatever becomes of this run
     const { item } = start;
     this.#tally.lastCheckpoint = item.completed.at(-1)?.checkpoint;
     if (start.kind === 'finished-before') {

@@ -21,6 +21,8 @@ export interface SqlitePortsOptions extends StoreFileOptions {
 }
 
 export interface SqlitePorts extends InvocationPorts {
+  /** Carries what was committed into the file itself, out of its log, as far as others that use it at this moment let it. */
+  takeInLog(): void;
   /** Closes this connection; the ports may not be used any more. Closing twice is harmless. */
   close(): void;
 }
@@ -40,6 +42,7 @@ export function openSqlitePorts(o: SqlitePortsOptions): SqlitePorts {
       items: new SqliteItems(file, job),
       objects: new SqliteObjects(file, job),
       exchange: new SqliteExchange(file, job, o.clock, times),
+      takeInLog: () => file.takeInLog(),
       close: () => file.close(),
     };
   } catch (e) {

@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -100,6 +100,41 @@ describe('a SQLite file of several jobs', () => {
     writeFileSync(path, 'this is no database at all, however long one looks at it'.repeat(100));
     expect(() => open()).toThrow(unusable);
     expect(() => openSqlitePorts({ path: join(directory, 'none', 'store.db'), job: 'job', clock })).toThrow(unusable);
+  });
+
+  test('a log that is taken in leaves nothing behind in it, and one that another reads from stays as it is', async () => {
+    const ports = open('job', { busyMs: 1 });
+    await ports.items.put({ name: 'job', content: { bytes, change: '' }, expects: 'absent' });
+    const reader = raw();
+    reader.exec('BEGIN');
+    reader.prepare('SELECT count(*) FROM items').get();
+    await ports.items.put({ name: 'more', content: { bytes, change: '' }, expects: 'absent' });
+    ports.takeInLog();
+    expect(statSync(`${path}-wal`).size).toBeGreaterThan(0);
+    reader.exec('COMMIT');
+    ports.takeInLog();
+    expect(statSync(`${path}-wal`).size).toBe(0);
+    copyFileSync(path, join(directory, 'copy.db'));
+    path = join(directory, 'copy.db');
+    expect(await open().items.get('more')).toBeDefined();
+  });
+
+  test('a file whose log was left behind is not taken for a new one, and its jobs do not begin afresh in silence', () => {
+    const db = raw(); // as a file was that never took its log in
+    db.exec('PRAGMA journal_mode = WAL');
+    copyFileSync(path, join(directory, 'copy.db'));
+    db.exec('CREATE TABLE sluice_format (version INTEGER)');
+    path = join(directory, 'copy.db');
+    const lost = expect.objectContaining({ code: 'STORE_NOT_USABLE', message: expect.stringContaining('copy.db has lost its log') });
+    for (let times = 0; times < 2; times++) expect(() => open()).toThrow(lost);
+    expect(() => jobsOfSqliteFile({ path })).toThrow(lost);
+  });
+
+  test('a new file has its tables before it has its log, so that one without the other is still known as ours', () => {
+    open();
+    copyFileSync(path, join(directory, 'copy.db'));
+    path = join(directory, 'copy.db');
+    expect(jobsOfSqliteFile({ path })).toEqual([]);
   });
 
   test('a writer that is kept waiting too long is throttled, and nothing happened; readers are not kept waiting', async () => {
