@@ -6,6 +6,7 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { isJob, type Job } from '../api/job.ts';
 import { SluiceError } from '../core/errors.ts';
+import { loadingJob } from './ending.ts';
 import { installModuleHooks } from './module-hooks.ts';
 
 /**
@@ -19,7 +20,7 @@ export async function loadJob(file: string): Promise<Job> {
   const path = checkedPath(file);
   let loaded: Loaded;
   try {
-    loaded = await import(pathToFileURL(path).href);
+    loaded = await loadingJob(file, () => import(pathToFileURL(path).href));
   } catch (error) {
     throw whyItDidNotLoad(file, error);
   }

@@ -2,10 +2,12 @@
 // The command `sluice`. This file finds the command and carries its exit code out of the process; everything else is loaded when called.
 //   M1  The process ends with the command's exit code, however many timers and sockets user code has left open.
 //   M2  No error leaves as a bare stack trace, also one that user code throws where nobody waits for it.
-//   M3  A process whose work was forgotten, so that nothing keeps it alive, says so and fails.
+//   M3  A process whose work was forgotten, so that nothing keeps it alive, says so and fails; so does one that code of the job has ended.
 import nodeModule from 'node:module'; // whole, because an older Node would stop at a name that it lacks before it could be told why
 import { type Arguments, notAvailableYet, parseArguments, usageError } from './arguments.ts';
 import { type Command, type CommandEntry, commands, laterCommands } from './commands.ts';
+import { endedByOthers, endProcess, waitsForNothing } from './ending.ts';
+import { tellFailure } from './failure.ts';
 import { Output } from './output.ts';
 
 /** Splits the words into the command and what is behind it; common flags may stand before the command. */
@@ -95,12 +97,19 @@ async function main(words: readonly string[]): Promise<void> {
   nodeModule.enableCompileCache(); // what was read once is not parsed again at the next start
   const isSet = (name: string): boolean => ownWords(words).includes(name);
   const output = new Output({ json: isSet('--json'), verbose: isSet('--verbose'), out: process.stdout, err: process.stderr });
-  const fail = async (error: unknown): Promise<number> => (await import('./failure.ts')).tellFailure(output, error);
   const leave = async (code: number): Promise<void> => {
     await output.end();
-    process.exit(code);
+    endProcess(code);
   };
-  guard((error) => void fail(error).then(leave));
+  const fail = (error: unknown): number => tellFailure(output, error);
+  guard((error) => void leave(fail(error)));
+  process.on('exit', (code) => {
+    const why = endedByOthers(code);
+    if (why === undefined) return;
+    const told = fail(why);
+    process.exitCode = code === 0 ? told : code;
+    void output.end(); // what is written to a pipe, a file or a terminal now is there when the process is gone
+  });
   await leave(await perform(words, output).catch(fail));
 }
 
@@ -109,13 +118,15 @@ function guard(fail: (error: unknown) => void): void {
   process.on('uncaughtException', fail);
   process.on('unhandledRejection', fail);
   process.on('beforeExit', () => {
+    const why = waitsForNothing();
+    if (why !== undefined) return fail(why);
     process.stderr.write('sluice: the work stopped before it was done, and nothing is left to wait for; please report this as a defect\n');
-    process.exit(1);
+    endProcess(1);
   });
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {
       if (error.code !== 'EPIPE') throw error;
-      process.exit(141); // as if by SIGPIPE: whoever read the answer has left
+      endProcess(141); // as if by SIGPIPE: whoever read the answer has left
     });
   }
 }

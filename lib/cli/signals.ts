@@ -1,4 +1,5 @@
 // signals.ts turns SIGINT and SIGTERM into a cancellation that the job carries out in its own time, and a second one into the end.
+import { endProcess } from './ending.ts';
 import { exitCodes } from './failure.ts';
 
 export interface Cancellation {
@@ -18,7 +19,7 @@ export function cancelOnSignals(told: (signal: CancelSignal) => void): Cancellat
   const controller = new AbortController();
   let first: CancelSignal | undefined;
   const handle = (signal: CancelSignal): void => {
-    if (first !== undefined) process.exit(codes[signal]);
+    if (first !== undefined) endProcess(codes[signal]);
     first = signal;
     controller.abort();
     told(signal);

@@ -281,11 +281,30 @@ describe('the three-line job', () => {
 });
 
 describe('what must never end in silence', () => {
-  test('work that was forgotten, so that nothing keeps the process alive, is told and fails', async () => {
+  test('a job file that awaits what never comes is named', async () => {
     const place = workplace({ 'job.ts': 'await new Promise(() => {});\nexport default {};\n' });
     const { code, stderr } = await place.sluice('run', 'job.ts');
-    expect(stderr).toContain('the work stopped before it was done');
+    expect(stderr).toMatch(/^sluice: JOB_FILE_UNFINISHED: job\.ts, or what it imports, awaits something at its top level that never comes/);
     expect(code).toBe(1);
+  });
+
+  test.each([
+    ['when it is loaded', 'process.exit(0);\nexport default {};\n'],
+    ['when it is built', jobAround('process.exit(0);')],
+    ['when it runs', jobAround(`env.generate((i) => process.exit(0), { uid: 'n' }).sinkTo(print(), { uid: 'out' });`)],
+  ])('a job that ends the process %s has failed and is told so', async (_, text) => {
+    const place = workplace({ 'job.ts': text });
+    const { code, stderr } = await place.sluice('run', 'job.ts');
+    expect(stderr).toContain('sluice: PROCESS_EXITED: job.ts, or what it imports, called process.exit(0) before the work was done');
+    expect(code).toBe(1);
+    const json = await place.sluice('run', 'job.ts', '--json');
+    expect(resultOf(json)).toMatchObject({ state: 'failed', error: { code: 'PROCESS_EXITED' } });
+  });
+
+  test('a job that ends the process with a code of its own keeps the code', async () => {
+    const place = workplace({ 'job.ts': 'process.exit(7);\nexport default {};\n' });
+    const { code, stderr } = await place.sluice('plan', 'job.ts');
+    expect([code, stderr]).toEqual([7, expect.stringContaining('called process.exit(7)')]);
   });
 
   test('a reader of standard output that leaves early ends the run quietly', async () => {
