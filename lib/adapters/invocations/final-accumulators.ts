@@ -1,7 +1,7 @@
 // Accumulators of a job that has ended. Their values lie in the newest entry of each subtask; the functions that merge and read them are with
 // the operators, so workers are asked, which have run them.
 
-import { decodeValue } from '../../core/value-codec.ts';
+import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import type { JobItem, Owner } from '../../invocation/job-item.ts';
 import type { InvocationPorts } from '../../invocation/ports.ts';
 import { readRing } from '../../invocation/ring.ts';
@@ -13,6 +13,25 @@ export interface FinalAccumulators {
   readonly results: Readonly<Record<string, unknown>>;
   /** Those that no living worker can read. */
   readonly unread: readonly string[];
+}
+
+const resultsItem = 'runner/accumulators';
+
+/** So that a call of the finished job tells them again, when no worker is there to ask. */
+export async function keepResults(
+  { items }: Pick<InvocationPorts, 'items'>,
+  generation: number,
+  results: FinalAccumulators['results'],
+): Promise<void> {
+  await items.put({ name: resultsItem, content: { bytes: encodeValue([generation, results]), change: '' }, expects: 'any' });
+}
+
+/** What was kept when the job ended in this generation; nothing when it was not. */
+export async function keptResults({ items }: Pick<InvocationPorts, 'items'>, generation: number): Promise<FinalAccumulators['results']> {
+  const stored = await items.get(resultsItem);
+  if (stored === undefined) return {};
+  const [of, results] = decodeValue(stored.bytes) as [number, FinalAccumulators['results']];
+  return of === generation ? results : {};
 }
 
 type Ask = (values: AccumulatorValues) => Promise<readonly (readonly [name: string, result: Uint8Array])[]>;

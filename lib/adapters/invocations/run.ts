@@ -30,7 +30,7 @@ import { Backoff } from './backoff.ts';
 import { Bell } from './bell.ts';
 import { Chaos, type Invoker } from './chaos.ts';
 import { ExchangePoller } from './exchange-poller.ts';
-import { finalAccumulators } from './final-accumulators.ts';
+import { finalAccumulators, keepResults, keptResults } from './final-accumulators.ts';
 import { Gate } from './gate.ts';
 import { trimLogs } from './input-trimming.ts';
 import { Inputs } from './inputs.ts';
@@ -126,7 +126,8 @@ class InvocationsRun {
       this.#notice(
         `${plan.job} had finished with checkpoint ${this.#tally.lastCheckpoint}; nothing is run, and no input is taken: to begin afresh, remove ${database}*`,
       );
-      return { ...(await this.#result()), state: 'already-finished', seconds: 0 };
+      const accumulators = await keptResults(ports, item.generation);
+      return { ...(await this.#result()), accumulators, state: 'already-finished', seconds: 0 };
     }
     const generation = item.restoring?.generation ?? item.generation;
     request.report({ kind: 'started', job: plan.job, generation, restored: start.restored, directory: database });
@@ -340,6 +341,9 @@ class InvocationsRun {
     try {
       const { results, unread } = await finalAccumulators(this.#parts.ports, item, pool.accumulators());
       for (const name of unread) this.#notice(`accumulator ${name} cannot be read: no worker that is left has used it`);
+      await keepResults(this.#parts.ports, item.generation, results).catch((error: unknown) =>
+        this.#notice(`accumulators are told now and not again: ${error instanceof Error ? error.message : String(error)}`),
+      );
       return results;
     } catch (error) {
       this.#notice(`accumulators cannot be read: ${error instanceof Error ? error.message : String(error)}`);
