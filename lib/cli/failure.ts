@@ -1,6 +1,6 @@
 // failure.ts owns how an error leaves the process: which exit code it means, and what is shown of it. A stack trace is shown only when it
 // was asked for, because the line that says what is wrong is lost above one.
-import { describeError, isSluiceError } from '../core/errors.ts';
+import { describeError, isSluiceError, SluiceError } from '../core/errors.ts';
 import type { Output } from './output.ts';
 
 export const exitCodes = { done: 0, failed: 1, wrongUse: 2, interrupted: 130, terminated: 143, pipeClosed: 141 } as const;
@@ -24,13 +24,22 @@ export function failureFields(error: unknown, verbose: boolean): Readonly<Record
 }
 
 /** Shows the failure, as the last line under `--json`. @returns the exit code */
-export function tellFailure(output: Output, error: unknown, fields: Readonly<Record<string, unknown>> = {}): number {
+export function tellFailure(output: Output, thrown: unknown, fields: Readonly<Record<string, unknown>> = {}): number {
+  const error = endOf(thrown);
   output.status('');
   output.note(`sluice: ${describeError(error)}`);
   if (output.verbose) output.note(stackOf(error));
   else if (!isSluiceError(error)) output.note('  --verbose shows where it was thrown');
   output.object({ ...fields, state: 'failed', error: failureFields(error, output.verbose) });
   return exitCodeOf(error);
+}
+
+/** What a running job would try again by itself is told otherwise by a command that ends with it. */
+function endOf(error: unknown): unknown {
+  if (!isSluiceError(error) || (error.next !== 'recover-subtask' && error.next !== 'retry-invocation')) return error;
+  const told = new SluiceError(error.code, { ...error.details, message: error.message, next: 'try-again', cause: error.cause });
+  if (error.stack !== undefined) told.stack = error.stack;
+  return told;
 }
 
 /** The stack of an error and those of its causes. */

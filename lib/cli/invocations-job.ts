@@ -8,6 +8,7 @@ import { databaseName, findDatabase } from '../adapters/invocations/job-place.ts
 import type { OpenedJob, Voice } from '../adapters/invocations/tools.ts';
 import { SluiceError } from '../core/errors.ts';
 import { readExistingJob } from '../invocation/coordinator/read-job.ts';
+import type { JobItem } from '../invocation/job-item.ts';
 import { readRing } from '../invocation/ring.ts';
 import { usageError } from './arguments.ts';
 import { useEndpoint } from './aws/endpoint.ts';
@@ -103,14 +104,25 @@ export async function refuseWhenGone({ job, ports }: OpenedJob): Promise<void> {
   if (item.status !== 'cancelled' || owner === undefined) return;
   const view = await readRing(ports.changelog, { generation: item.generation, subtask: owner.subtask }, item.ringSlots);
   if (view !== undefined && view !== 'closed') return;
-  const newest = item.completed.at(-1);
-  throw new SluiceError('JOB_NOT_IN_STATE', {
-    message: `${job} was cancelled, and its changelogs were removed${newest === undefined ? ' with all its state, as its clean-up setting says' : ''}`,
+  throw stateIsGone(item);
+}
+
+/** Pure: what to say of a job whose changelogs went with its cancel. */
+export function stateIsGone({ job, completed, confirmed }: Pick<JobItem, 'job' | 'completed' | 'confirmed'>): SluiceError {
+  const newest = completed.at(-1);
+  const [why, advice] =
+    newest !== undefined
+      ? ['', `run it with --from latest; it goes on from checkpoint ${newest.checkpoint}, and then there is state to look at`]
+      : confirmed === 0
+        ? [' with all its state, before a checkpoint was complete and confirmed', 'nothing is left to look at, and nothing to go on from']
+        : [
+            ' with all its state, as its clean-up setting says',
+            'nothing is left to look at; externalizedCleanup: RETAIN_ON_CANCELLATION keeps checkpoints of a job that is cancelled',
+          ];
+  return new SluiceError('JOB_NOT_IN_STATE', {
+    message: `${job} was cancelled, and its changelogs were removed${why}`,
     next: 'fix-the-command',
-    advice:
-      newest === undefined
-        ? 'nothing is left to look at; externalizedCleanup: RETAIN_ON_CANCELLATION keeps checkpoints of a job that is cancelled'
-        : `run it with --from latest; it goes on from checkpoint ${newest.checkpoint}, and then there is state to look at`,
+    advice: advice!,
     job,
   });
 }

@@ -29,7 +29,9 @@ const openPauseMs = 10;
 const busy = 5;
 const locked = 6;
 const ioError = 10;
+const corrupt = 11;
 const full = 13;
+const notADatabase = 26;
 
 export class StoreFile {
   readonly path: string;
@@ -161,7 +163,9 @@ export class StoreFile {
     if (result === busy || result === locked) return told('STORE_THROTTLED', 'is being written by another process');
     if (result === full) return told('STORE_FULL', 'cannot grow: the disk is full');
     if (result === ioError) return told('STORE_UNCERTAIN', 'had an input or output error');
-    return this.#unusable('cannot be used', { cause: e });
+    if (result !== corrupt && result !== notADatabase) return this.#unusable('cannot be used', { cause: e });
+    const advice = `put back a whole copy of it, with its ${this.path}-wal where there is one; or remove ${this.path}*, and its jobs begin afresh`;
+    return this.#unusable('is damaged, or is no SQLite file', { cause: e, advice });
   }
 }
 

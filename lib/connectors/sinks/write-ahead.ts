@@ -73,7 +73,7 @@ async function send<I>(sink: GenericWriteAheadSink<I>, logged: LoggedRows, uid: 
   const isSent = await sink.sendValues(logged.rows as readonly I[], logged.checkpoint, logged.timestamp);
   if (isSent === true) return;
   throw new SluiceError('SINK_NOT_WRITTEN', {
-    message: `sendValues of ${sink.kind} did not write the ${logged.rows.length} rows of checkpoint ${logged.checkpoint}: it returned ${String(isSent)}`,
+    message: `sendValues of ${sink.kind || 'the sink'} at ${uid} did not write the ${logged.rows.length} rows of checkpoint ${logged.checkpoint}: it returned ${String(isSent)}`,
     next: 'recover-subtask',
     operator: uid,
     checkpoint: logged.checkpoint,

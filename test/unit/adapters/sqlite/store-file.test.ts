@@ -99,6 +99,9 @@ describe('a SQLite file of several jobs', () => {
     expect(raw().prepare('SELECT count(*) AS n FROM sqlite_schema').get()?.n).toBe(1);
     writeFileSync(path, 'this is no database at all, however long one looks at it'.repeat(100));
     expect(() => open()).toThrow(unusable);
+    expect(() => open()).toThrow(
+      expect.objectContaining({ details: expect.objectContaining({ advice: expect.stringContaining('put back a whole copy') }) }),
+    );
     expect(() => openSqlitePorts({ path: join(directory, 'none', 'store.db'), job: 'job', clock })).toThrow(unusable);
   });
 

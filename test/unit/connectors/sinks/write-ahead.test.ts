@@ -67,6 +67,18 @@ describe('GenericWriteAheadSink', () => {
     expect(sent.map((s) => s.values)).toEqual([['a'], ['b']]);
   });
 
+  test('rows that were not written are told with the uid, also when the class has no name', async () => {
+    for (const [kind, name] of [
+      [(() => class extends Wal {})(), 'the sink'],
+      [Wal, 'Wal'],
+    ] as const) {
+      const [writer] = await attempt(() => new kind([], () => false) as never, { now: () => 0 });
+      await writer!.write(batch('a'));
+      await writer!.prepare(1);
+      await expect(writer!.commit(1)).rejects.toThrow(`sendValues of ${name} at out did not write the 1 rows of checkpoint 1`);
+    }
+  });
+
   test('after a restore the rows come out of the checkpoint, and rows beyond it are gone', async () => {
     const sent: Sent[] = [];
     const writer = await open(sent);
