@@ -72,8 +72,9 @@ export function kafkaParts({ plan, settings }: Pick<DeployedStage, 'plan' | 'set
     try {
       const { events, numbers } = readEvents(source, records.map(delivered));
       const subtask = `${id}-${partition % stage.parallelism}`;
+      const reread = () => readEvents(source, records.map(delivered)).events;
       if (events.length > 0)
-        parts.push({ name, numbers, invocation: { kind: 'records', subtask, split: partition, records: events, isLast: false } });
+        parts.push({ name, numbers, invocation: { kind: 'records', subtask, split: partition, records: events, reread, isLast: false } });
     } catch (error) {
       unreadable.push({ name, offset: first.offset, error });
     }

@@ -58,8 +58,9 @@ export async function kinesisParts(
     const ordinal = await ordinalOf(deployed.ports, stage, shard);
     const { subtask } = splitOwner(stage, ordinal, {});
     const { events, numbers } = readEvents(source, own.map(delivered));
+    const reread = () => readEvents(source, own.map(delivered)).events;
     if (events.length > 0)
-      parts.push({ numbers, invocation: { kind: 'records', subtask, split: ordinal, records: events, isLast: false } });
+      parts.push({ numbers, invocation: { kind: 'records', subtask, split: ordinal, records: events, reread, isLast: false } });
   }
   return parts;
 }

@@ -60,6 +60,8 @@ export type StoredMessage = Pick<HeldMessage, 'bytes' | 'object'>;
 export interface WaitingMessage {
   readonly message: ChannelMessage;
   readonly stored: StoredMessage;
+  /** What it was decoded from; see unit/fresh.ts. */
+  readonly raw?: Uint8Array | undefined;
 }
 
 export type IntakeHead = Pick<EntryHead, 'generation' | 'kind' | 'epoch' | 'channels' | 'abortedThrough' | 'watermark'>;

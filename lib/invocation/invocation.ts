@@ -39,6 +39,11 @@ export type Invocation =
       /** Ordinal of the split. */
       readonly split: number;
       readonly records: readonly EventRecord[];
+      /**
+       * The same, decoded anew. Absent: they cannot be, and where a unit is run again, functions that change records in place are given them as the run
+       * before has left them.
+       */
+      readonly reread?: (() => readonly EventRecord[]) | undefined;
       /** The split has no records after these. */
       readonly isLast: boolean;
       /** Some of it was handed out before, and may have killed whoever had it. Absent: the event source cannot tell. */

@@ -69,17 +69,23 @@ export function isClaim(m: ChannelMessage | MessageClaim): m is MessageClaim {
   return 'object' in m;
 }
 
+/** A message, and the bytes that it was decoded from. */
+export interface WholeMessage {
+  readonly message: ChannelMessage;
+  readonly raw: Uint8Array;
+}
+
 /**
  * The message of these bytes, fetched when they are a claim.
  * @throws SluiceError `CLAIM_EXPIRED` when the object is gone, `DATA_DAMAGED` when it holds another message
  */
-export async function readMessage(bytes: Uint8Array, objects: ObjectStore): Promise<ChannelMessage> {
+export async function readMessage(bytes: Uint8Array, objects: ObjectStore): Promise<WholeMessage> {
   const m = decodeMessage(bytes);
-  return isClaim(m) ? await redeemClaim(m, objects) : m;
+  return isClaim(m) ? await redeemClaim(m, objects) : { message: m, raw: bytes };
 }
 
 /** The message that a claim stands for. Errors as `readMessage`. */
-export async function redeemClaim(claim: MessageClaim, objects: ObjectStore): Promise<ChannelMessage> {
+export async function redeemClaim(claim: MessageClaim, objects: ObjectStore): Promise<WholeMessage> {
   const bytes = await objects.get(claim.object);
   if (bytes === undefined) {
     throw new SluiceError('CLAIM_EXPIRED', {
@@ -100,7 +106,7 @@ export async function redeemClaim(claim: MessageClaim, objects: ObjectStore): Pr
       object: claim.object,
     });
   }
-  return m;
+  return { message: m, raw: bytes };
 }
 
 function isSameMessage(a: ChannelMessage, b: MessageClaim): boolean {

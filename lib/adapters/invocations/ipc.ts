@@ -63,7 +63,9 @@ export function encodeInvocation(invocation: Invocation): Uint8Array {
 }
 
 export function decodeInvocation(bytes: Uint8Array): Invocation {
-  return decodeValue(bytes) as Invocation;
+  const invocation = decodeValue(bytes) as Invocation;
+  if (invocation.kind !== 'records') return invocation;
+  return { ...invocation, reread: () => (decodeValue(bytes) as typeof invocation).records };
 }
 
 /** An error in a form that crosses processes; only plain details go along. */

@@ -78,14 +78,6 @@ export function redrivenWrite(subtask: string, id: string): StateWrite {
   return { address: letterAddress(subtask, id), value: undefined };
 }
 
-/** @param stored  what lies at the letter's address in the state that the unit runs on */
-export function decideRedrive(
-  stored: Uint8Array | undefined,
-): { readonly kind: 'run'; readonly letter: DeadLetter } | { readonly kind: 'not-parked' } {
-  if (stored === undefined) return { kind: 'not-parked' };
-  return { kind: 'run', letter: decodeLetter(stored) };
-}
-
 const letterFormat = 1;
 
 export function encodeLetter(letter: DeadLetter): Uint8Array {

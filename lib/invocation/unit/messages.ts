@@ -19,6 +19,7 @@ import type { OneByOne } from '../poison/one-by-one.ts';
 import { barrierProposal } from './barrier.ts';
 import { makeRoom } from './commit.ts';
 import { commitCounts, type Failures, failuresOf, type RanOutgoing, tryRun, withLetters } from './failing-run.ts';
+import { decodedAnew, givenToRuns } from './fresh.ts';
 import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
 import type { Ran } from './run.ts';
@@ -63,6 +64,7 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
   const { services } = session;
   const failures = failuresOf(session, services.limits.attemptsMax);
   let incoming: readonly Incoming[] | undefined;
+  let hasRun = false;
   let count = 0;
   let isSure = isTick;
   const answer = (why: Refusal): Answer => (count > 0 ? { kind: 'partial', count, why } : refuse(why));
@@ -77,11 +79,13 @@ async function takeGuarded(session: Session, { messages, isTick = false }: Messa
     if (due !== 'none') continue;
     const giveUp = isTick ? await knownAborted(warm, services) : 0;
     const waiting = await waitingOf(warm, services);
-    const left = incoming.slice(count);
+    const left = hasRun ? decodedAnew(incoming.slice(count)) : incoming.slice(count);
+    hasRun = true;
+    const given = givenToRuns({ waiting, incoming: left }, () => ({ waiting: decodedAnew(waiting), incoming: decodedAnew(left) }));
     const work = { services, waiting, incoming: left, giveUp, isTick, failures, isOutOfTime: () => session.isOutOfTime };
     failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
     await mark(guard, session, warm, work);
-    const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { ...work, one }));
+    const ran = await tryRun(warm, services, failures, (host, one) => step(host, warm, { ...work, ...given(), one }));
     if (ran === 'again') continue;
     if (ran === 'wait') {
       tries += 1;
@@ -265,17 +269,17 @@ async function received(bytes: Uint8Array, warm: WarmSubtask, services: UnitServ
   const stored = { bytes, object: undefined };
   const message = decodeMessage(bytes);
   if (message.target !== warm.ring.subtask) throw notForUs(message, warm);
-  if (!isClaim(message)) return { message, stored };
+  if (!isClaim(message)) return { message, raw: bytes, stored };
   const verdict = intakeOf(warm, { services }).decide(message);
   if (verdict === 'repeat' || verdict === 'older-generation') return { message: { ...message, elements: [] }, stored };
-  return { message: await redeemClaim(message, services.ports.objects), stored };
+  return { ...(await redeemClaim(message, services.ports.objects)), stored };
 }
 
 /** What waits, in memory. Objects are read once for each list that an entry keeps. */
 async function waitingOf(warm: WarmSubtask, services: UnitServices): Promise<readonly WaitingMessage[]> {
   const { held } = warm.newest.head;
-  if (warm.waiting?.held === held) return warm.waiting.messages;
-  const messages = await Promise.all(held.map((one) => readHeld(one, services)));
+  const known = warm.waiting?.held === held ? decodedAnew(warm.waiting.messages) : undefined;
+  const messages = known ?? (await Promise.all(held.map((one) => readHeld(one, services))));
   warm.waiting = { held, messages };
   return messages;
 }
@@ -284,7 +288,7 @@ async function readHeld({ bytes, object }: HeldMessage, services: UnitServices):
   const { objects } = services.ports;
   const raw = object === undefined ? bytes : await objects.get(object);
   if (raw === undefined) throw heldMissing(object);
-  return { message: await readMessage(raw, objects), stored: { bytes, object } };
+  return { ...(await readMessage(raw, objects)), stored: { bytes, object } };
 }
 
 /** Moves waiting messages to the object store when they are too much for every entry to carry. */

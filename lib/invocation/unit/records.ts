@@ -15,7 +15,7 @@ import type { OperatorHost } from '../../runtime/host.ts';
 import { sourceOrigin } from '../../runtime/source-progress.ts';
 import { replayEndsOf } from '../coordinator/restored-entry.ts';
 import { type EntryHead, emptyBody } from '../entry.ts';
-import type { Answer, EventRecord, Refusal } from '../invocation.ts';
+import type { Answer, EventRecord, Invocation, Refusal } from '../invocation.ts';
 import { appendTriesMax } from '../limits.ts';
 import { isRecordsFault } from '../poison/attempts.ts';
 import type { OneByOne } from '../poison/one-by-one.ts';
@@ -23,6 +23,7 @@ import { SourceIntake, type SourceTarget, type SplitEvent, type Taken } from '..
 import { makeRoom } from './commit.ts';
 import { isReadForGood } from './departed.ts';
 import { commitCounts, type Failures, failuresOf, tryRun, withLetters } from './failing-run.ts';
+import { givenToRuns } from './fresh.ts';
 import { Guard } from './guard.ts';
 import { proposalOf } from './proposal.ts';
 import { done, refuse, type Session } from './session.ts';
@@ -39,7 +40,7 @@ interface Step {
   readonly hasEnded: boolean;
 }
 
-export type RecordsEvent = SplitEvent & { readonly subtask: string; readonly isAgain?: boolean | undefined };
+export type RecordsEvent = SplitEvent & Pick<Extract<Invocation, { readonly kind: 'records' }>, 'subtask' | 'reread' | 'isAgain'>;
 
 export async function takeRecords(session: Session, event: RecordsEvent): Promise<Answer> {
   const { services } = session;
@@ -62,7 +63,9 @@ export async function takeRecords(session: Session, event: RecordsEvent): Promis
 async function takeInSlices(session: Session, event: RecordsEvent, guard: Guard): Promise<Answer> {
   for (let count = 0; ; ) {
     const slice = sliceOf(event, count, batchRecordsMax);
-    const answer = await takeGuarded(session, { ...event, ...slice }, guard);
+    const [from, to] = [count, count + slice.records.length];
+    const reread = event.reread && ((): readonly EventRecord[] => event.reread!().slice(from, to));
+    const answer = await takeGuarded(session, { ...event, ...slice, reread }, guard);
     if (answer.kind === 'partial') return { ...answer, count: count + answer.count };
     if (answer.kind === 'refused') return count > 0 ? { kind: 'partial', count, why: answer.why } : answer;
     count += slice.records.length;
@@ -75,6 +78,7 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
   const { services } = session;
   const failures = failuresOf(session, services.mode === 'AT_MOST_ONCE' ? 1 : services.limits.attemptsMax);
   let isSure = event.isReplay;
+  const given = givenToRuns(event, event.reread && (() => ({ ...event, records: event.reread!() })));
   let promised: EntryHead | undefined; // under AT_MOST_ONCE: the head before the event's position was committed
   for (let tries = 0; tries < appendTriesMax; ) {
     const admission = await session.admit(isSure || failures.needsProof);
@@ -96,7 +100,7 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
     failures.begin(warm.newest.head, warm.stage.operators[0]?.uid ?? warm.stage.name);
     await mark(guard, failures, { session, warm, event, before });
     const ran = await tryRun(warm, services, failures, (host, one) =>
-      step(host, warm, { event, before, isPromised: promised !== undefined, session, failures, one }),
+      step(host, warm, { event: given(), before, isPromised: promised !== undefined, session, failures, one }),
     );
     if (ran === 'again') continue;
     if (ran === 'wait') {

@@ -15,7 +15,7 @@ import { encodeUnit } from '../lane/kept-format.ts';
 import { isKeptDue } from '../lane/kept-input.ts';
 import { appendTriesMax } from '../limits.ts';
 import { isRecordsFault } from '../poison/attempts.ts';
-import { type DeadLetter, decideRedrive, letterAddress, redrivenWrite } from '../poison/dead-letters.ts';
+import { type DeadLetter, decodeLetter, letterAddress, redrivenWrite } from '../poison/dead-letters.ts';
 import { isReplayDue } from '../replay-end.ts';
 import { makeRoom, type Proposal } from './commit.ts';
 import { withLetters } from './failing-run.ts';
@@ -40,11 +40,10 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
     // Nothing may follow the end that was sent on, and what follows the barrier behind it may be in no checkpoint any more.
     if (head.hasEnded && (warm.stage.outlets.length > 0 || head.kind !== 'data')) return refuse('ended');
     if (!(await makeRoom(warm))) return refuse('ring-full');
-    const decision = decideRedrive(await warm.state.read(letterAddress(session.subtask, id)));
-    if (decision.kind === 'not-parked') return done;
-    const { letter } = decision;
-    if (letter.isExcerpt) return refuse('record-failed');
-    const ran = await runLetter(warm, services, letter);
+    const stored = await warm.state.read(letterAddress(session.subtask, id));
+    if (stored === undefined) return done;
+    if (decodeLetter(stored).isExcerpt) return refuse('record-failed');
+    const ran = await runLetter(warm, services, stored);
     if (ran.kind === 'failed') {
       if (isRecordsFault(ran.error)) return refuse('record-failed');
       throw ran.error;
@@ -56,9 +55,11 @@ export async function redrive(session: Session, id: string): Promise<Answer> {
   return refuse('contended');
 }
 
-export function runLetter(warm: WarmSubtask, services: UnitServices, letter: DeadLetter): Promise<RunOutcome<void>> {
-  const { timer, operator, input } = letter;
+/** @param stored  the letter; each run is given a record of its own */
+export function runLetter(warm: WarmSubtask, services: UnitServices, stored: Uint8Array): Promise<RunOutcome<void>> {
   return run(warm, services, (host) => {
+    const letter = decodeLetter(stored);
+    const { timer, operator, input } = letter;
     const checkOutput = checkOfOutput(host);
     if (timer === undefined) host.process(givenAgain(letter, warm, host), input);
     else host.fireAgain(operator, timer.domain, { time: timer.time, key: keyOfEncoded(timer.key), cause: timer.cause });

@@ -13,7 +13,7 @@ import type { LaneMemory } from '../lane/lane-memory.ts';
 import { type LaneRecord, laneRecord } from '../lane/queues.ts';
 import { appendTriesMax } from '../limits.ts';
 import { isRecordsFault } from '../poison/attempts.ts';
-import { decideRedrive, letterAddress } from '../poison/dead-letters.ts';
+import { letterAddress } from '../poison/dead-letters.ts';
 import { makeRoom } from './commit.ts';
 import { commitCounts, failuresOf, tryRun } from './failing-run.ts';
 import { Guard } from './guard.ts';
@@ -144,9 +144,9 @@ async function redriveAgain(
   const { services } = session;
   const { generation } = warm.newest.head;
   const lane = { kept: [], replayed: 1, buckets: undefined };
-  const decision = decideRedrive(await warm.state.read(letterAddress(session.subtask, id)));
+  const stored = await warm.state.read(letterAddress(session.subtask, id));
   const marked = await guard.before({ generation, group: replayGroup, first: `redrive/${id}`, tries: 0, count: 1 }, session.isCold);
-  const ran = decision.kind === 'run' && marked?.isParked !== true ? await runLetter(warm, services, decision.letter) : undefined;
+  const ran = stored !== undefined && marked?.isParked !== true ? await runLetter(warm, services, stored) : undefined;
   if (ran?.kind === 'failed' && !isRecordsFault(ran.error)) throw ran.error;
   if (ran === undefined || ran.kind === 'failed') {
     warm.state.beginUnit();

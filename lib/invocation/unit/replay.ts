@@ -3,11 +3,12 @@
 // It is over when a call finds nothing left after the newest entry has been delivered, not when a log shows the position.
 
 import { SluiceError } from '../../core/errors.ts';
+import { decodeValue, encodeValue } from '../../core/value-codec.ts';
 import { sourceOf } from '../coordinator/owners.ts';
 import { replayEndsOf } from '../coordinator/restored-entry.ts';
 import type { SplitProgress } from '../entry.ts';
 import { type EventPart, readRecords } from '../event-records.ts';
-import type { Answer, Invocation } from '../invocation.ts';
+import type { Answer, EventRecord, Invocation } from '../invocation.ts';
 import { isReplayDue, type ReplayEnd } from '../replay-end.ts';
 import { type RecordsEvent, takeRecords } from './records.ts';
 import type { UnitServices } from './services.ts';
@@ -27,10 +28,12 @@ export async function replay(session: Session, invocation: Extract<Invocation, {
   const reached = records.at(-1)?.after.index ?? progress.position?.index ?? 0;
   if (isLast && reached < progress.replayUntil) throw inputGone(warm, progress, reached);
   if (hasHole(progress, end, records)) throw inputThinned(warm, progress);
+  const given = upTo(end, { records, isLast, at });
   const answer = await takeRecords(session, {
     subtask: session.subtask,
     split: progress.ordinal,
-    ...upTo(end, { records, isLast, at }),
+    ...given,
+    reread: rereading(given.records),
     // The end of a split that gives way to others is not the end of what it says; that is the coordinator's to find out. A topic only ends for now.
     isLast: isLast && sourceOf(warm.stage)?.evolution === undefined && sourceOf(warm.stage)?.splitOf === undefined,
     isReplay: true,
@@ -38,6 +41,16 @@ export async function replay(session: Session, invocation: Extract<Invocation, {
   });
   // Not over yet: the next call reads on, or finds that nothing is left.
   return answer.kind === 'done' ? { kind: 'partial', count: records.length, why: 'replay-first' } : answer;
+}
+
+/** Values that cannot be stored are given to each run as they are. */
+function rereading(records: readonly EventRecord[]): RecordsEvent['reread'] {
+  try {
+    const bytes = encodeValue(records);
+    return () => decodeValue(bytes) as readonly EventRecord[];
+  } catch {
+    return undefined;
+  }
 }
 
 /** Pure: a record that the sealed parent cannot have read stands in the place of one that it has. */

@@ -4,11 +4,10 @@
 //   V2  Whoever is out of time stops between two messages, so that what is done is committed; the first one runs in any case.
 
 import type { Intake, IntakeTarget, StoredMessage } from '../intake.ts';
-import type { ChannelMessage } from '../message.ts';
 import type { RecordName } from '../poison/attempts.ts';
+import type { DecodedMessage } from './fresh.ts';
 
-export interface Incoming {
-  readonly message: ChannelMessage;
+export interface Incoming extends DecodedMessage {
   readonly stored: StoredMessage;
 }
 

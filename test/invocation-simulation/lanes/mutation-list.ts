@@ -91,9 +91,9 @@ export const mutations: readonly Mutation[] = [
       },
       {
         file: 'invocation/unit/redrive.ts',
-        find: 'const decision = decideRedrive(await warm.state.read(letterAddress(session.subtask, id)));',
+        find: 'const stored = await warm.state.read(letterAddress(session.subtask, id));',
         replace:
-          'const decision = decideRedrive((await warm.state.read(letterAddress(session.subtask, id))) ?? (await services.ports.items.get(`letter/${id}`))?.bytes);',
+          'const stored = (await warm.state.read(letterAddress(session.subtask, id))) ?? (await services.ports.items.get(`letter/${id}`))?.bytes;',
       },
       {
         file: 'invocation/unit/redrive.ts',

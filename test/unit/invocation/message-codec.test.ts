@@ -40,8 +40,9 @@ describe('a claim', () => {
   });
 
   test('is redeemed for the message', async () => {
-    expect(await readMessage(encodeClaim(claim), objectsOf({ 'message/9': encodeMessage(message) }))).toEqual(message);
-    expect(await readMessage(encodeMessage(message), objectsOf({}))).toEqual(message);
+    const whole = { message, raw: encodeMessage(message) };
+    expect(await readMessage(encodeClaim(claim), objectsOf({ 'message/9': encodeMessage(message) }))).toEqual(whole);
+    expect(await readMessage(encodeMessage(message), objectsOf({}))).toEqual(whole);
   });
 
   test('whose object is gone has expired', async () => {

@@ -48,7 +48,7 @@ describe('the pool of workers', () => {
     const answer = pool.invoke(input('0-0'));
     expect(workers.flatMap(({ invocations }) => invocations)).toEqual([]);
     ready(1);
-    expect(workers[1]!.invocations).toEqual([input('0-0')]);
+    expect(workers[1]!.invocations).toMatchObject([input('0-0')]);
     workers[1]!.answers();
     expect(await answer).toEqual(done);
   });
@@ -74,7 +74,7 @@ describe('the pool of workers', () => {
     workers[1]!.answers();
     await Promise.all([second, third]);
     void pool.invoke(input('c')).catch(() => undefined);
-    expect(workers[1]!.invocations.at(-1)).toEqual(input('c'));
+    expect(workers[1]!.invocations.at(-1)).toMatchObject(input('c'));
   });
 
   test('hands control invocations out before input that came earlier', () => {

@@ -3,7 +3,6 @@ import type { RecordBatch } from '../../../../lib/core/batch.ts';
 import { listedOrigins } from '../../../../lib/core/origins.ts';
 import {
   type DeadLetter,
-  decideRedrive,
   decodeLetter,
   encodeLetter,
   letterAddress,
@@ -61,14 +60,6 @@ describe('a dead letter', () => {
 });
 
 describe('L2: a redrive', () => {
-  test('runs the record while its letter is there', () => {
-    expect(decideRedrive(encodeLetter(letter))).toMatchObject({ kind: 'run', letter: { record: '7' } });
-  });
-
-  test('does nothing once it has been redriven, or a restore has taken it back', () => {
-    expect(decideRedrive(undefined)).toEqual({ kind: 'not-parked' });
-  });
-
   test('takes the letter away', () => {
     expect(redrivenWrite('0-1', 'in/all/7')).toEqual({ address: letterAddress('0-1', 'in/all/7'), value: undefined });
   });
