@@ -2,6 +2,8 @@
 // so that a pipe holds data only. Under `--json` standard output is one JSON object a line and standard error stays empty.
 //   O1  On a terminal there is at most one status line, at the bottom; whatever is written goes above it.
 //   O2  What a job prints is gathered into large writes, and leaves in the order in which it was printed.
+//   O3  A note may quote what came from outside, and a terminal acts on none of it.
+import { plainLine } from '../core/errors.ts';
 import { jsonText } from './json-text.ts';
 
 const gatheredCharactersMax = 32 * 1_024; // one write of this size costs little more than one of a single line
@@ -57,7 +59,7 @@ export class Output {
     if (this.json) return;
     this.#flush();
     this.#eraseStatus();
-    this.#err.write(`${text}\n`);
+    this.#err.write(`${text.split('\n').map(plainLine).join('\n')}\n`);
     this.#drawStatus();
   }
 

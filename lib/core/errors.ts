@@ -149,10 +149,21 @@ function textOf(value: unknown): string {
 
 const lineCharactersMax = 1_000; // an excerpt of a huge record must not flood a log
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is replaced, so that a line stays a line.
-const controls = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
+const spaces = /[\t-\r\u0085\u2028\u2029]+/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a terminal would act on these.
+const controls = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text of somebody else as one line that a terminal only shows: what it would act on, or turn around what stands beside it, is written out. */
+export function plainLine(text: string): string {
+  return text.replace(spaces, ' ').replace(controls, escapeOf);
+}
+
+function escapeOf(c: string): string {
+  const code = c.charCodeAt(0).toString(16);
+  return code.length <= 2 ? `\\x${code.padStart(2, '0')}` : `\\u${code.padStart(4, '0')}`;
+}
 
 function oneLine(text: string): string {
-  const flat = text.replace(controls, ' ').trim();
-  return flat.length <= lineCharactersMax ? flat : `${flat.slice(0, lineCharactersMax)}…`;
+  const flat = plainLine(text.slice(0, lineCharactersMax * 2)).trim();
+  return flat.length <= lineCharactersMax && text.length <= lineCharactersMax * 2 ? flat : `${flat.slice(0, lineCharactersMax)}…`;
 }

@@ -1,5 +1,5 @@
 import type { SourceOutput } from '../../api/source.ts';
-import { SluiceError } from '../../core/errors.ts';
+import { plainLine, SluiceError } from '../../core/errors.ts';
 import { formatBytes } from '../../core/limits.ts';
 import type { DecoderContext, OnError } from './format.ts';
 
@@ -25,7 +25,7 @@ export function malformed(
   const excerpt = excerptOf(o.text);
   const shown = excerpt === '' ? '' : `: ${excerpt}`;
   return new SluiceError('MALFORMED_RECORD', {
-    message: `${placeOf(ctx, o.line)}: ${o.reason}${shown}`,
+    message: `${placeOf(ctx, o.line)}: ${plainLine(o.reason)}${shown}`,
     next: 'fix-the-job',
     advice: o.isStructure
       ? 'repair the input file, or read it with the format that it has'
@@ -53,10 +53,7 @@ function placeOf(ctx: DecoderContext, line: number): string {
 }
 
 function excerptOf(text: string): string {
-  const flat = text
-    .slice(0, excerptCharactersMax * 2)
-    .replace(/\s+/g, ' ')
-    .trim();
+  const flat = plainLine(text.slice(0, excerptCharactersMax * 2).replace(/\s+/g, ' ')).trim();
   return flat.length <= excerptCharactersMax && text.length <= excerptCharactersMax * 2 ? flat : `${flat.slice(0, excerptCharactersMax)}…`;
 }
 

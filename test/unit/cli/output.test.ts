@@ -55,6 +55,12 @@ describe('in a pipe', () => {
     expect([written.out, written.err]).toEqual(['row 1\nrow 2\n', 'a warning\n']);
   });
 
+  test('a note keeps its lines, and what it quotes does nothing to a terminal', () => {
+    const { written, out, err } = streams(false);
+    new Output({ json: false, verbose: false, out, err }).note('bad \u001b[31mred\u0007\n  next: mend it');
+    expect(written.err).toBe('bad \\x1b[31mred\\x07\n  next: mend it\n');
+  });
+
   test('under --json every line is one object, in order, and standard error stays empty', async () => {
     const { written, out, err } = streams(true);
     const output = new Output({ json: true, verbose: false, out, err });

@@ -92,6 +92,11 @@ describe('the description of an error', () => {
     }
   });
 
+  test('writes out what a terminal would act on, and what turns text around', () => {
+    const e = new SluiceError('X', { message: 'a\u001b[2Jb\u0000\u009b \u202eevil\r\n\tend é 東', next: 'try-again' });
+    expect(String(e)).toBe('X: a\\x1b[2Jb\\x00\\x9b \\u202eevil end é 東');
+  });
+
   test('ends although a cause refers back to itself', () => {
     const e = new Error('round');
     e.cause = e;

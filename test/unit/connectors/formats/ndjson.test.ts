@@ -39,6 +39,13 @@ describe('reading ndjson', () => {
     expect((error as Error).message.length).toBeLessThan(300);
   });
 
+  test('a malformed line is quoted without anything that a terminal acts on', async () => {
+    const failure = await readAll(readerOf(ndjson(), [Buffer.from('\u001b]0;x\u0007\u0000 {\n')])).catch((e: Error) => e);
+    const { message, details } = failure as Error & { readonly details: { readonly excerpt: string } };
+    expect(details.excerpt).toBe('\\x1b]0;x\\x07\\x00 {');
+    expect(message).toMatch(/^[ -~]*\\x1b\]0;x\\x07\\x00 \{$/);
+  });
+
   test('bytes that are not UTF-8 are malformed and never silently replaced', async () => {
     const bytes = Buffer.concat([Buffer.from('"é"\n"'), Buffer.from([0xff]), Buffer.from('"\n')]);
     await expect(recordsOf(ndjson(), bytes)).rejects.toMatchObject({ code: 'MALFORMED_RECORD', details: { line: 2 } });
