@@ -1,6 +1,6 @@
 // progress.ts turns the events of a run into what a person reads: one line at the bottom of a terminal that is drawn over and over, plain
 // lines in a pipe every few seconds, objects under `--json`.
-import type { Progress, RunEvent } from '../adapters/embedded/run-types.ts';
+import type { Progress, RunEvent, RunResult } from '../adapters/embedded/run-types.ts';
 import { formatDuration } from '../core/duration.ts';
 import { describeError } from '../core/errors.ts';
 import { failureFields } from './failure.ts';
@@ -40,6 +40,19 @@ export function progressText(p: Progress): string {
   if (p.watermarkLagMs !== undefined) parts.push(`lag ${spanText(Math.max(0, p.watermarkLagMs))}`);
   if (p.lastCheckpoint !== undefined) parts.push(`checkpoint ${p.lastCheckpoint}`);
   return parts.join('  ');
+}
+
+/** Workers count, and one that is lost takes along what it had not told; what it did is done again, and counted again. */
+export function countedText(count: number, { workersReplaced = 0 }: RunResult): string {
+  return `${workersReplaced > 0 ? 'about ' : ''}${countText(count)}`;
+}
+
+/** The last line of a run. */
+export function summaryOf(job: string, result: RunResult): string {
+  const { state, recordsIn, recordsOut, seconds, lastCheckpoint, workersReplaced: lost = 0 } = result;
+  const checkpoint = lastCheckpoint === undefined ? '' : `, last checkpoint ${lastCheckpoint}`;
+  const replaced = lost === 0 ? '' : `; ${lost} ${lost === 1 ? 'worker was' : 'workers were'} replaced`;
+  return `${job} ${state} after ${seconds.toFixed(1)} s: ${countText(recordsIn)} records in, ${countedText(recordsOut, result)} out${checkpoint}${replaced}`;
 }
 
 export class Reporter {

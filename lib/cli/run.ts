@@ -12,7 +12,7 @@ import { type JobCall, prepareJob } from './job-call.ts';
 import { checkpointingIsOff, checkpointingIsOffInvocations } from './notices.ts';
 import type { Output } from './output.ts';
 import { embeddedPorts, ownerOfProcess } from './ports.ts';
-import { countText, Reporter } from './progress.ts';
+import { countedText, countText, Reporter, summaryOf } from './progress.ts';
 import { invocationFlags, invocationsRun } from './run-invocations.ts';
 import { cancelOnSignals } from './signals.ts';
 
@@ -98,14 +98,27 @@ async function register(output: Output, job: string, root: string): Promise<void
 }
 
 function tellResult(output: Output, job: string, result: RunResult): void {
-  const { state, recordsIn, recordsOut, seconds, lastCheckpoint, accumulators, counters } = result;
+  const { state, recordsIn, recordsOut, seconds, lastCheckpoint, accumulators, counters, workersReplaced } = result;
   output.status('');
   if (state !== 'already-finished') output.note(summaryOf(job, result)); // the run itself has said that there was nothing to do
   if ((result.deadLetters ?? 0) > 0) output.note(`  dead letters: ${lettersText(job, result.deadLetters!)}`);
-  for (const [name, value] of Object.entries({ ...counters, ...accumulators })) {
+  for (const [name, count] of Object.entries(counters)) {
+    if (count !== 0) output.note(`  ${name}: ${countedText(count, result)}`);
+  }
+  for (const [name, value] of Object.entries(accumulators)) {
     if (value !== 0) output.note(`  ${name}: ${typeof value === 'number' ? countText(value) : String(value)}`);
   }
-  const own = { job, state, events: recordsIn, seconds, recordsOut, lastCheckpoint, counters, ...lettersFields(job, result) };
+  const own = {
+    job,
+    state,
+    events: recordsIn,
+    seconds,
+    recordsOut,
+    lastCheckpoint,
+    counters,
+    ...(workersReplaced === undefined ? {} : { workersReplaced }),
+    ...lettersFields(job, result),
+  };
   // An accumulator with the name of one of our fields goes by a longer name, because scripts rely on ours.
   const further = Object.entries(accumulators).map(
     ([name, value]) => [Object.hasOwn(own, name) ? `accumulator.${name}` : name, value] as const,
@@ -126,9 +139,4 @@ function listLettersOf(job: string): string {
 function lettersFields(job: string, { deadLetters }: RunResult): Readonly<Record<string, unknown>> {
   if (deadLetters === undefined) return {};
   return { deadLetters, ...(deadLetters === 0 ? {} : { deadLettersCommand: `sluice dead-letters list ${job}` }) };
-}
-
-function summaryOf(job: string, { state, recordsIn, recordsOut, seconds, lastCheckpoint }: RunResult): string {
-  const checkpoint = lastCheckpoint === undefined ? '' : `, last checkpoint ${lastCheckpoint}`;
-  return `${job} ${state} after ${seconds.toFixed(1)} s: ${countText(recordsIn)} records in, ${countText(recordsOut)} out${checkpoint}`;
 }

@@ -113,6 +113,8 @@ export interface RunResult {
   readonly counters: Readonly<Record<string, number>>;
   /** Records that are parked now; absent where nothing is ever parked, or when it cannot be read. */
   readonly deadLetters?: number | undefined;
+  /** Workers that were lost on the way, with what they had counted: `recordsOut` and `counters` are not exact when there were any. */
+  readonly workersReplaced?: number | undefined;
 }
 
 // `runJob(ports: EmbeddedPorts, request: RunRequest): Promise<RunResult>` in run.ts rejects with a SluiceError when the job failed for good.

@@ -103,6 +103,7 @@ class InvocationsRun {
   readonly #pulseBell = new Bell(clock);
   readonly #exchangeBell = new Bell(clock);
   #inputs: Inputs | undefined;
+  #pool: WorkerPool | undefined;
   #status: JobItem['status'] = 'running';
   #failure: { readonly error: unknown } | undefined;
   /** Rejects when not even the job item can be told of a failure. */
@@ -136,6 +137,7 @@ class InvocationsRun {
 
   async #runStarted(): Promise<RunResult> {
     const pool = this.#openPool();
+    this.#pool = pool;
     const { chaos } = this.#parts.request;
     const unrest =
       chaos === undefined ? undefined : new Chaos({ random: chaos.random, workers: pool, redeliveryMs: this.#parts.redeliveryMs, clock });
@@ -362,7 +364,8 @@ class InvocationsRun {
     const seconds = (clock.now() - this.#parts.startedMs) / 1_000;
     const counters = this.#tally.counters();
     const deadLetters = await this.#deadLetters();
-    return { state: 'finished', recordsIn, recordsOut, seconds, lastCheckpoint, accumulators: {}, counters, deadLetters };
+    const workersReplaced = this.#pool?.replaced ?? 0;
+    return { state: 'finished', recordsIn, recordsOut, seconds, lastCheckpoint, accumulators: {}, counters, deadLetters, workersReplaced };
   }
 
   /** `undefined` when it cannot be known: a job that was cancelled may have lost its changelogs with that. */

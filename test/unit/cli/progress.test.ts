@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Progress } from '../../../lib/adapters/embedded/run-types.ts';
+import type { Progress, RunResult } from '../../../lib/adapters/embedded/run-types.ts';
 import { Output } from '../../../lib/cli/output.ts';
-import { bytesText, progressText, Reporter, spanText } from '../../../lib/cli/progress.ts';
+import { bytesText, countedText, progressText, Reporter, spanText, summaryOf } from '../../../lib/cli/progress.ts';
 
 const progress: Progress = {
   recordsIn: 1_234_567,
@@ -96,4 +96,23 @@ test('sizes and spans are short and keep their unit', () => {
     '1 min',
     '2 h',
   ]);
+});
+
+test('the last line says of rows and counts that workers which were lost have counted some of them', () => {
+  const result: RunResult = {
+    state: 'finished',
+    recordsIn: 3_000,
+    recordsOut: 7_793,
+    seconds: 2,
+    lastCheckpoint: 4,
+    accumulators: {},
+    counters: {},
+  };
+  expect(summaryOf('j', result)).toBe('j finished after 2.0 s: 3,000 records in, 7,793 out, last checkpoint 4');
+  expect(summaryOf('j', { ...result, workersReplaced: 0 })).toBe(summaryOf('j', result));
+  const lost = { ...result, workersReplaced: 2 };
+  expect(summaryOf('j', lost)).toBe(
+    'j finished after 2.0 s: 3,000 records in, about 7,793 out, last checkpoint 4; 2 workers were replaced',
+  );
+  expect([countedText(4_000, lost), countedText(4_000, result)]).toEqual(['about 4,000', '4,000']);
 });
