@@ -11,7 +11,7 @@ import type { AccumulatorValues } from './ipc.ts';
 export interface FinalAccumulators {
   /** By name. */
   readonly results: Readonly<Record<string, unknown>>;
-  /** Those that no living worker can read. */
+  /** Those that nobody who was asked can read. */
   readonly unread: readonly string[];
 }
 
@@ -34,16 +34,16 @@ export async function keptResults({ items }: Pick<InvocationPorts, 'items'>, gen
   return of === generation ? results : {};
 }
 
-type Ask = (values: AccumulatorValues) => Promise<readonly (readonly [name: string, result: Uint8Array])[]>;
+export type Ask = (values: AccumulatorValues) => Promise<readonly (readonly [name: string, result: Uint8Array])[]>;
 
-/** @param workers  each is asked for what those before it did not know */
-export async function finalAccumulators(ports: InvocationPorts, item: JobItem, workers: readonly Ask[]): Promise<FinalAccumulators> {
+/** @param asked  each is asked for what those before it did not know */
+export async function finalAccumulators(ports: InvocationPorts, item: JobItem, asked: readonly Ask[]): Promise<FinalAccumulators> {
   const stored = new Map<string, Uint8Array[]>();
   for (const owner of item.owners) {
     for (const { name, value } of await accumulatorsOf(ports, item, owner)) stored.set(name, [...(stored.get(name) ?? []), value]);
   }
   const results: Record<string, unknown> = {};
-  for (const ask of workers) {
+  for (const ask of asked) {
     const values = [...stored].filter(([name]) => !Object.hasOwn(results, name));
     if (values.length === 0) break;
     for (const [name, result] of await ask(values)) results[name] = decodeValue(result);

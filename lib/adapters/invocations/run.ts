@@ -19,6 +19,7 @@ import { createSettler } from '../../invocation/sinks/settler.ts';
 import { timelySettler } from '../../invocation/sinks/timely-settler.ts';
 import { createServices } from '../../invocation/unit/create-environment.ts';
 import { listLetters } from '../../invocation/unit/look.ts';
+import type { UnitObserver, UnitServices } from '../../invocation/unit/services.ts';
 import { makeRoot } from '../embedded/attempt-directory.ts';
 import { checkpointRoot } from '../embedded/checkpoint-directory.ts';
 import { nodeByteStreams } from '../embedded/node-byte-streams.ts';
@@ -41,6 +42,7 @@ import { type Ownership, takeOwnership } from './ownership.ts';
 import { planOf } from './plan-of.ts';
 import { PrintedLines } from './printed-lines.ts';
 import { runPulses, takesInput } from './pulse-loop.ts';
+import { askReopened } from './reopened-accumulators.ts';
 import { Repeats } from './repeats.ts';
 import type { InvocationsRequest } from './run-request.ts';
 import { sourceContextOf, startJob, tidySinks } from './start-job.ts';
@@ -341,8 +343,12 @@ class InvocationsRun {
   /** The job has finished, so that what user code says when its accumulators are read fails nothing. */
   async #accumulators(item: JobItem, pool: WorkerPool): Promise<Readonly<Record<string, unknown>>> {
     try {
-      const { results, unread } = await finalAccumulators(this.#parts.ports, item, pool.accumulators());
-      for (const name of unread) this.#notice(`accumulator ${name} cannot be read: no worker that is left has used it`);
+      const reopened = askReopened({ servicesOf: (log) => this.#services(log), item, clock, patienceMs: this.#parts.redeliveryMs });
+      const { results, unread } = await finalAccumulators(this.#parts.ports, item, [...pool.accumulators(), ...reopened]);
+      for (const name of unread) {
+        const advice = 'one that a function names in open is found again';
+        this.#notice(`accumulator ${name} cannot be read: no worker that is left has used it; ${advice}`);
+      }
       await keepResults(this.#parts.ports, item.generation, results).catch((error: unknown) =>
         this.#notice(`accumulators are told now and not again: ${error instanceof Error ? error.message : String(error)}`),
       );
@@ -370,13 +376,17 @@ class InvocationsRun {
 
   /** `undefined` when it cannot be known: a job that was cancelled may have lost its changelogs with that. */
   async #deadLetters(): Promise<number | undefined> {
-    const { request, ports } = this.#parts;
-    const machine = { clock, random, files: nodeFileSystem, streams: nodeByteStreams };
-    const services = createServices({ ...machine, plan: this.#logged.plan, ports, print: request.print, report: this.#notice });
-    return listLetters(services).then(
+    return listLetters(this.#services()).then(
       (letters) => letters.length,
       () => undefined,
     );
+  }
+
+  /** Of an environment in this process, for looks at what the job has left. */
+  #services(observer?: UnitObserver): UnitServices {
+    const { request, ports } = this.#parts;
+    const machine = { clock, random, files: nodeFileSystem, streams: nodeByteStreams };
+    return createServices({ ...machine, observer, plan: this.#logged.plan, ports, print: request.print, report: this.#notice });
   }
 }
 
