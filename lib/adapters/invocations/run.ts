@@ -17,12 +17,8 @@ import type { InvocationPorts } from '../../invocation/ports.ts';
 import { checkDetached, createContextOf } from '../../invocation/sinks/planned-sinks.ts';
 import { createSettler } from '../../invocation/sinks/settler.ts';
 import { timelySettler } from '../../invocation/sinks/timely-settler.ts';
-import { createServices } from '../../invocation/unit/create-environment.ts';
-import { listLetters } from '../../invocation/unit/look.ts';
-import type { UnitObserver, UnitServices } from '../../invocation/unit/services.ts';
 import { makeRoot } from '../embedded/attempt-directory.ts';
 import { checkpointRoot } from '../embedded/checkpoint-directory.ts';
-import { nodeByteStreams } from '../embedded/node-byte-streams.ts';
 import { nodeFileSystem } from '../embedded/node-file-system.ts';
 import type { RunResult } from '../embedded/run-types.ts';
 import { systemClock as clock, systemRandom as random } from '../embedded/system-clock.ts';
@@ -31,18 +27,18 @@ import { Backoff } from './backoff.ts';
 import { Bell } from './bell.ts';
 import { Chaos, type Invoker } from './chaos.ts';
 import { ExchangePoller } from './exchange-poller.ts';
-import { finalAccumulators, keepResults, keptResults } from './final-accumulators.ts';
+import { keptResults } from './final-accumulators.ts';
 import { Gate } from './gate.ts';
 import { trimLogs } from './input-trimming.ts';
 import { Inputs } from './inputs.ts';
 import { databaseOf } from './job-place.ts';
+import { LeftBehind } from './left-behind.ts';
 import { type LoggedPlan, loggedPlan, sourcesOf } from './logged-plan.ts';
 import { MappingProgress } from './mapping-progress.ts';
 import { type Ownership, takeOwnership } from './ownership.ts';
 import { planOf } from './plan-of.ts';
 import { PrintedLines } from './printed-lines.ts';
 import { runPulses, takesInput } from './pulse-loop.ts';
-import { askReopened } from './reopened-accumulators.ts';
 import { Repeats } from './repeats.ts';
 import type { InvocationsRequest } from './run-request.ts';
 import { sourceContextOf, startJob, tidySinks } from './start-job.ts';
@@ -98,6 +94,7 @@ class InvocationsRun {
   readonly #parts: RunParts;
   readonly #logged: LoggedPlan;
   readonly #tally: Tally;
+  readonly #left: LeftBehind;
   readonly #sourceContext: (uid: string) => SourceContext;
   readonly #printed = new PrintedLines();
   readonly #repeats = new Repeats(clock);
@@ -115,6 +112,14 @@ class InvocationsRun {
     this.#parts = parts;
     this.#logged = loggedPlan(parts.plan, { objects: parts.ports.objects, clock });
     this.#tally = new Tally(clock, parts.request.report);
+    const { ports, request, redeliveryMs } = parts;
+    this.#left = new LeftBehind({
+      plan: this.#logged.plan,
+      ports,
+      print: request.print,
+      notice: this.#notice,
+      patienceMs: redeliveryMs,
+    });
     this.#sourceContext = sourceContextOf({ plan: parts.plan, countSkipped: () => this.#countSkipped() });
     this.#lost.promise.catch(() => {});
   }
@@ -330,33 +335,14 @@ class InvocationsRun {
   async #ended(item: JobItem, pool: WorkerPool): Promise<RunResult> {
     const { request, plan, ports } = this.#parts;
     if (item.status === 'failed') {
-      const letters = (await this.#deadLetters()) ?? 0;
+      const letters = (await this.#left.deadLetters()) ?? 0;
       if (letters > 0) this.#notice(`${letters} records are parked; \`sluice dead-letters list ${plan.job}\` shows them`);
       throw this.#failure?.error ?? jobFailed(plan, item);
     }
     if (item.status === 'cancelled') return { ...(await this.#result()), state: 'cancelled' };
     await tidySinks({ request, plan, ports, notice: this.#notice }, item.generation);
-    const accumulators = await this.#accumulators(item, pool);
+    const accumulators = await this.#left.accumulators(item, pool.accumulators());
     return { ...(await this.#result()), accumulators };
-  }
-
-  /** The job has finished, so that what user code says when its accumulators are read fails nothing. */
-  async #accumulators(item: JobItem, pool: WorkerPool): Promise<Readonly<Record<string, unknown>>> {
-    try {
-      const reopened = askReopened({ servicesOf: (log) => this.#services(log), item, clock, patienceMs: this.#parts.redeliveryMs });
-      const { results, unread } = await finalAccumulators(this.#parts.ports, item, [...pool.accumulators(), ...reopened]);
-      for (const name of unread) {
-        const advice = 'one that a function names in open is found again';
-        this.#notice(`accumulator ${name} cannot be read: no worker that is left has used it; ${advice}`);
-      }
-      await keepResults(this.#parts.ports, item.generation, results).catch((error: unknown) =>
-        this.#notice(`accumulators are told now and not again: ${error instanceof Error ? error.message : String(error)}`),
-      );
-      return results;
-    } catch (error) {
-      this.#notice(`accumulators cannot be read: ${error instanceof Error ? error.message : String(error)}`);
-      return {};
-    }
   }
 
   #trim(): void {
@@ -369,24 +355,9 @@ class InvocationsRun {
     const { recordsIn, recordsOut, lastCheckpoint } = this.#tally;
     const seconds = (clock.now() - this.#parts.startedMs) / 1_000;
     const counters = this.#tally.counters();
-    const deadLetters = await this.#deadLetters();
+    const deadLetters = await this.#left.deadLetters();
     const workersReplaced = this.#pool?.replaced ?? 0;
     return { state: 'finished', recordsIn, recordsOut, seconds, lastCheckpoint, accumulators: {}, counters, deadLetters, workersReplaced };
-  }
-
-  /** `undefined` when it cannot be known: a job that was cancelled may have lost its changelogs with that. */
-  async #deadLetters(): Promise<number | undefined> {
-    return listLetters(this.#services()).then(
-      (letters) => letters.length,
-      () => undefined,
-    );
-  }
-
-  /** Of an environment in this process, for looks at what the job has left. */
-  #services(observer?: UnitObserver): UnitServices {
-    const { request, ports } = this.#parts;
-    const machine = { clock, random, files: nodeFileSystem, streams: nodeByteStreams };
-    return createServices({ ...machine, observer, plan: this.#logged.plan, ports, print: request.print, report: this.#notice });
   }
 }
 
