@@ -1,7 +1,10 @@
 // Takes messages of the exchange and delivers them, as the mapping of a queue does.
 //   P1  One delivery of a group is under way at a time, and messages of a group go in order. What is not committed is handed out again.
 //   P2  A message is taken out only when it was answered as committed and delivered.
+//   P3  A store that somebody else keeps, as a worker does that is stopped in the middle of a write, fails nothing here: what was not taken out or
+//       given back comes again by time.
 
+import { isSluiceError } from '../../core/errors.ts';
 import type { Clock } from '../../core/ports.ts';
 import type { Answer, Invocation } from '../../invocation/invocation.ts';
 import type { Delivery, Exchange } from '../../invocation/ports.ts';
@@ -47,15 +50,24 @@ export class ExchangePoller {
 
   /** Resolves when the run is over. */
   async run(): Promise<void> {
-    const { exchange, inFlightMax, bell, mayGoOn } = this.#o;
+    const { inFlightMax, bell, mayGoOn } = this.#o;
     while (!this.#isStopped) {
       if (!(await mayGoOn())) break;
       if (this.#failure !== undefined) throw this.#failure.error;
-      const deliveries = this.#underWay.size < inFlightMax ? await exchange.receive({ max: receiveMax }) : [];
+      const deliveries = this.#underWay.size < inFlightMax ? await this.#receive() : [];
       for (const group of groupsOf(deliveries)) this.#begin(group);
       if (deliveries.length === 0) await bell.wait(this.#untilNextLookMs());
     }
     await Promise.allSettled(this.#underWay);
+  }
+
+  async #receive(): Promise<readonly Delivery[]> {
+    try {
+      return await this.#o.exchange.receive({ max: receiveMax });
+    } catch (error) {
+      if (isKept(error)) return [];
+      throw error;
+    }
   }
 
   #untilNextLookMs(): number {
@@ -67,7 +79,7 @@ export class ExchangePoller {
   #begin(group: readonly Delivery[]): void {
     const work = this.#deliver(group)
       .catch((error: unknown) => {
-        this.#failure ??= { error };
+        if (!isKept(error)) this.#failure ??= { error };
       })
       .finally(() => {
         this.#underWay.delete(work);
@@ -100,6 +112,11 @@ export class ExchangePoller {
     this.#tries.set(subtask, tries);
     return tries;
   }
+}
+
+/** P3 */
+function isKept(error: unknown): boolean {
+  return isSluiceError(error) && error.code === 'STORE_THROTTLED';
 }
 
 function groupsOf(deliveries: readonly Delivery[]): Iterable<readonly Delivery[]> {

@@ -5,6 +5,7 @@ import { Gate } from '../../../../lib/adapters/invocations/gate.ts';
 import { Unanswered } from '../../../../lib/adapters/invocations/worker-pool.ts';
 import { SluiceError } from '../../../../lib/core/errors.ts';
 import type { Answer, Invocation } from '../../../../lib/invocation/invocation.ts';
+import type { Exchange } from '../../../../lib/invocation/ports.ts';
 import { FakeService, fakePorts } from '../../../../lib/testing/index.ts';
 import { done } from './support/parts.ts';
 
@@ -34,9 +35,13 @@ beforeEach(() => {
   delivered = [];
 });
 
-function pollerOf(reply: (nth: number) => Answer | Error | Promise<Answer>, inFlightMax = 4): ExchangePoller {
+function pollerOf(
+  reply: (nth: number) => Answer | Error | Promise<Answer>,
+  inFlightMax = 4,
+  exchange: Exchange = fakePorts(service).exchange,
+): ExchangePoller {
   return new ExchangePoller({
-    exchange: fakePorts(service).exchange,
+    exchange,
     clock,
     deliver: async (invocation) => {
       const { subtask, messages, isAgain } = invocation as Messages;
@@ -113,6 +118,27 @@ describe('the mapping of the exchange', () => {
     const damaged = new SluiceError('DATA_DAMAGED', { message: 'x', next: 'repair-state' });
     await send('1-0', 'a');
     await expect(pollerOf(() => damaged).run()).rejects.toBe(damaged);
+  });
+
+  test('goes on when another process kept the store, and what was not taken out comes again', async () => {
+    const exchange = fakePorts(service).exchange;
+    const kept = new Set(['receive', 'settle', 'release']);
+    const refusedOnce = async <T>(method: string, call: () => Promise<T>): Promise<T> => {
+      if (kept.delete(method)) throw new SluiceError('STORE_THROTTLED', { message: 'x', next: 'try-again' });
+      return call();
+    };
+    const shaky: Exchange = {
+      send: (messages) => exchange.send(messages),
+      receive: (p) => refusedOnce('receive', () => exchange.receive(p)),
+      settle: (receipts) => refusedOnce('settle', () => exchange.settle(receipts)),
+      release: (p) => refusedOnce('release', () => exchange.release(p)),
+    };
+    await send('1-0', 'a');
+    const run = pollerOf((nth) => (nth === 1 ? { kind: 'refused', why: 'not-running' } : done), 4, shaky).run();
+    await until(isEmpty);
+    gate.end();
+    await run;
+    expect([delivered.map(({ texts }) => texts[0]), kept.size]).toEqual([['a', 'a', 'a'], 0]);
   });
 
   test('delivers nothing while the job stands still', async () => {
