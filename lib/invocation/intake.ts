@@ -341,8 +341,13 @@ function successorsIn(elements: readonly ChannelElement[]): readonly string[] {
 }
 
 /** `RecordPlace.place` of the records of a channel, whose numbers begin again with each generation. */
-function channelPlace({ generation, exchange, sender }: Pick<ChannelMessage, 'generation' | 'exchange' | 'sender'>): string {
-  return `${generation}/${exchange}/${sender}`;
+function channelPlace({
+  generation,
+  exchange,
+  sender,
+  target,
+}: Pick<ChannelMessage, 'generation' | 'exchange' | 'sender' | 'target'>): string {
+  return `${generation}/${exchange}/${sender}/${target}`;
 }
 
 /** `RecordPlace.record` of the n-th record of a message, from 0. */

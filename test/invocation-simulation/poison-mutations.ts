@@ -115,8 +115,8 @@ export const poisonMutations: readonly Mutation[] = [
     patches: [
       {
         file: 'invocation/intake.ts',
-        find: '  return `${generation}/${exchange}/${sender}`;',
-        replace: '  return `${exchange}/${sender}`;',
+        find: '  return `${generation}/${exchange}/${sender}/${target}`;',
+        replace: '  return `${exchange}/${sender}/${target}`;',
       },
     ],
   },

@@ -105,7 +105,8 @@ export class StoreFile {
 
   /** Opens the file; a new one is turned to its log by one process while the others wait, which no time-out of SQLite covers. */
   #open(o: StoreFileOptions): DatabaseSync {
-    for (let tries = 1; ; tries++) {
+    const untilMs = performance.now() + (o.busyMs ?? busyMsDefault) + openTriesMax * openPauseMs;
+    for (;;) {
       const db = new DatabaseSync(o.path, { timeout: o.busyMs ?? busyMsDefault });
       try {
         if (db.prepare('PRAGMA journal_mode').get()?.journal_mode !== 'wal') this.#makeNew(db);
@@ -113,7 +114,7 @@ export class StoreFile {
         return db;
       } catch (e) {
         db.close();
-        if (resultOf(e) !== busy || tries === openTriesMax) throw e;
+        if (resultOf(e) !== busy || performance.now() >= untilMs) throw e;
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, openPauseMs);
       }
     }

@@ -156,6 +156,10 @@ async function takeGuarded(
     if ((await session.commit(warm, proposal)) === 'committed') {
       guard.committed();
       noteSettled(settled, part.records, lane);
+      if (promised !== undefined && isStopped) {
+        promised = promised.slice(ran.value.settled.length); // nobody else takes it any more
+        continue;
+      }
       return why;
     }
     tries += 1;

@@ -89,7 +89,7 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
     if (services.mode === 'AT_MOST_ONCE' && promised === undefined) {
       const { head } = warm.newest;
       tries += 1;
-      if ((await commitPosition(session, warm, event)) === 'lost') continue;
+      if ((await commitPosition(session, warm, given())) === 'lost') continue;
       if (event.isReplay) return done;
       promised = head;
       continue; // two entries of one invocation each need room of their own
@@ -130,6 +130,10 @@ async function takeGuarded(session: Session, event: RecordsEvent, guard: Guard):
     const outcome = await session.commit(warm, await proposalOf(warm, withLetters(ran, letters), { head, messages, services }));
     if (outcome === 'committed') {
       guard.committed();
+      if (promised !== undefined && ran.value.isStopped && taken.kind === 'all') {
+        promised = { ...promised, splits }; // nobody else takes the rest of what was promised
+        continue;
+      }
       return answerTo(ran.value, event);
     }
     tries += 1;

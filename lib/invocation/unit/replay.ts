@@ -45,12 +45,15 @@ export async function replay(session: Session, invocation: Extract<Invocation, {
 
 /** Values that cannot be stored are given to each run as they are. */
 function rereading(records: readonly EventRecord[]): RecordsEvent['reread'] {
-  try {
-    const bytes = encodeValue(records);
-    return () => decodeValue(bytes) as readonly EventRecord[];
-  } catch {
-    return undefined;
-  }
+  const again = records.map((record): (() => EventRecord) => {
+    try {
+      const bytes = encodeValue(record.value);
+      return () => ({ ...record, value: decodeValue(bytes) });
+    } catch {
+      return () => record;
+    }
+  });
+  return () => again.map((one) => one());
 }
 
 /** Pure: a record that the sealed parent cannot have read stands in the place of one that it has. */

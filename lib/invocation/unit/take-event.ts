@@ -24,14 +24,19 @@ export function takeEvent(
   to: IntakeTarget & { readonly isOutOfTime?: () => boolean },
 ): Taken {
   let taken = 0;
+  let released = 0;
   let stop: Taken['stop'];
   const release = (): void => {
-    while (intake.dueBarrier === undefined && intake.hasReleasable && stop === undefined) if (!intake.release(to)) stop = 'failed';
+    while (intake.dueBarrier === undefined && intake.hasReleasable && stop === undefined) {
+      if (released > 0 && to.isOutOfTime?.() === true) stop = 'out-of-time';
+      else if (!intake.release(to)) stop = 'failed';
+      else released += 1;
+    }
   };
   release();
   for (const { message, stored } of incoming) {
     if (intake.dueBarrier !== undefined || stop !== undefined) break;
-    if (taken > 0 && to.isOutOfTime?.() === true) {
+    if (taken + released > 0 && to.isOutOfTime?.() === true) {
       stop = 'out-of-time';
       break;
     }

@@ -239,7 +239,7 @@ test('V1: what an event or a known abort sets free is ahead, also where the even
   const waiting = waits(message('a', 2, records('x', 'y')));
   const channels = [{ ...unusedChannel('a', 3), sequence: 2, barrier: 6 }, unusedChannel('b', 3)];
   const head = headOf([], { channels });
-  const ahead = { first: { place: '2/3/a', record: '2/0' }, count: 2 };
+  const ahead = { first: { place: '2/3/a/1-0', record: '2/0' }, count: 2 };
   expect(recordsAhead(new Taken(head, waiting).intake, [{ message: message('b', 1, barrier(7)), stored }])).toEqual(ahead);
   const { intake } = new Taken(head, waiting);
   intake.giveUp(6);
@@ -260,7 +260,10 @@ describe('N5: a message that is cut', () => {
     expect(t.log).toEqual([5, ['x', '1/0']]);
     expect(t.channel('a')).toMatchObject({ sequence: 0, part: 1, hasEnded: false });
     const next = t.next([]);
-    expect(recordsAhead(t.next([]).intake, [{ message: sent, stored }])).toEqual({ first: { place: '2/3/a', record: '1/1' }, count: 2 });
+    expect(recordsAhead(t.next([]).intake, [{ message: sent, stored }])).toEqual({
+      first: { place: '2/3/a/1-0', record: '1/1' },
+      count: 2,
+    });
     next.cut = '1/2';
     expect(next.offer(sent)).toEqual(['cut']);
     expect(next.log).toEqual([['y', '1/1'], 7]);
@@ -282,7 +285,7 @@ describe('N5: a message that is cut', () => {
     const channels = [unusedChannel('a', 3)].map((channel) => ({ ...channel, sequence: 3 }));
     const t = new Taken(headOf([], { channels }), waiting);
     expect(recordsAhead(new Taken(headOf([], { channels }), waiting).intake, [])).toEqual({
-      first: { place: '2/3/a', record: '2/0' },
+      first: { place: '2/3/a/1-0', record: '2/0' },
       count: 3,
     });
     t.cut = '2/1';

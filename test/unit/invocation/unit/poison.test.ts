@@ -354,6 +354,26 @@ describe('dead letters', () => {
     expect((await p.letters()).map(({ letter }) => letter.batch.values[0])).toEqual([0, 4]);
   });
 
+  test('have ids of their own, also where two subtasks park what one sender numbered alike', async () => {
+    const job = defineJob('alike', (env: Env) => {
+      env.enableCheckpointing('5 s');
+      env
+        .fromCollection([0, 1, 2, 3, 4, 5, 6, 7], { uid: 'in' })
+        .keyBy((n) => n)
+        .map((): number => {
+          throw new Error('no');
+        })
+        .setParallelism(2)
+        .sinkTo(collect<number>(), { uid: 'out' });
+    });
+    const world = new InvocationWorld({ job, batch: 8 });
+    await world.run();
+    const letters = await lettersOf(world);
+    expect(letters.map(({ letter }) => letter.batch.values[0]).sort()).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
+    expect(new Set(letters.map(({ subtask }) => subtask)).size).toBe(2);
+    expect(new Set(letters.map(({ id }) => id)).size).toBe(8);
+  });
+
   test('take the place of a record at once where the position is committed before anything runs', async () => {
     const p = new Poisoned({ temper: (record) => (record === 5 ? 'throws' : 'fine'), mode: 'AT_MOST_ONCE' });
     await p.world.run();

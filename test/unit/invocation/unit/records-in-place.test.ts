@@ -1,6 +1,6 @@
 // A function that changes what it is given in place: whatever runs are abandoned, the last one is given what came.
 import { describe, expect, test } from 'vitest';
-import { type Collector, collect, defineJob, type Env, keyedProcess, mapState } from '../../../../lib/index.ts';
+import { type Collector, collect, defineJob, type Env, keyedProcess, mapState, WatermarkStrategy } from '../../../../lib/index.ts';
 import { startRestore } from '../../../../lib/invocation/coordinator/restore.ts';
 import type { EventRecord } from '../../../../lib/invocation/invocation.ts';
 import { createServices } from '../../../../lib/invocation/unit/create-environment.ts';
@@ -10,6 +10,8 @@ import { InvocationWorld } from '../../../support/invocation-world.ts';
 interface Item {
   n: number;
   readonly id: number;
+  /** What cannot be stored. */
+  readonly odd?: unknown;
 }
 
 const itemOf = (id: number): Item => ({ n: 0, id });
@@ -23,7 +25,7 @@ class InPlace {
   readonly world: InvocationWorld;
   throws: (id: number) => boolean = () => false;
 
-  constructor(stages: 1 | 2) {
+  constructor(stages: 1 | 2, items = [0, 1, 2, 3, 4, 5].map(itemOf)) {
     const sum = keyedProcess({
       state: { seen: mapState<string, number>() },
       processElement: (record: Item, ctx, to: Collector<string>) => {
@@ -37,7 +39,7 @@ class InPlace {
     const job = defineJob('in-place', (env: Env) => {
       env.enableCheckpointing('5 s');
       env
-        .fromCollection<Item>([0, 1, 2, 3, 4, 5].map(itemOf), { uid: 'in', ...(stages === 1 ? { partitionedBy: () => 'k' } : {}) })
+        .fromCollection<Item>(items, { uid: 'in', ...(stages === 1 ? { partitionedBy: () => 'k' } : {}) })
         .keyBy(() => 'k')
         .process(sum)
         .uid('sum')
@@ -115,4 +117,27 @@ describe.each([1, 2] as const)('of a job of %i stage(s)', (stages) => {
     for (let rounds = 0; rounds < 4; rounds++) await p.settle();
     expect(p.out.rows).toEqual(rowsOf(0, 1, 2, 3, 4, 5));
   });
+});
+
+test('when the time of a record is told under AT_MOST_ONCE, before its position is committed', async () => {
+  const out = collect<string>();
+  const withTimestamps = WatermarkStrategy.forMonotonousTimestamps<Item>().withTimestamps((item) => {
+    item.n += 1;
+    return item.id;
+  });
+  const job = defineJob('timed-in-place', (env: Env) => {
+    env.enableCheckpointing('5 s', { mode: 'AT_MOST_ONCE' });
+    env
+      .fromCollection<Item>([], { uid: 'in', watermarks: withTimestamps })
+      .map(({ id, n }) => `${id}: ${n}`)
+      .sinkTo(out, { uid: 'out' });
+  });
+  const world = new InvocationWorld({ job });
+  await world.create();
+  for (const id of [0, 1, 2]) {
+    const reread = (): readonly EventRecord[] => recordsOf(id, id + 1);
+    await world.invoke({ kind: 'records', subtask: '0-0', split: 0, records: reread(), reread, isLast: false });
+  }
+  for (let i = 0; i < 20; i++) await world.pulse();
+  expect(out.rows).toEqual(['0: 1', '1: 1', '2: 1']);
 });
