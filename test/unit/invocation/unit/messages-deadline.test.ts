@@ -4,16 +4,21 @@ import { pulse } from '../../../../lib/invocation/coordinator/pulse.ts';
 import type { Answer, EventRecord, Invocation } from '../../../../lib/invocation/invocation.ts';
 import { InvocationWorld } from '../../../support/invocation-world.ts';
 
-test('messages that do not fit into the time of an invocation are taken as far as it goes, and the rest comes again', async () => {
-  const out = collect<string>();
-  const slow = keyedProcess({
+/** Counts its records, each of which takes time. */
+function slowFor(takeTime: () => void) {
+  return keyedProcess({
     state: { n: valueState({ default: () => 0 }) },
     processElement: (key: string, ctx, to: Collector<string>) => {
-      world.now += 10_000;
+      takeTime();
       ctx.state.n.update(ctx.state.n.value() + 1);
       to.collect(`${key} ${ctx.state.n.value()}`);
     },
   });
+}
+
+test('messages that do not fit into the time of an invocation are taken as far as it goes, and the rest comes again', async () => {
+  const out = collect<string>();
+  const slow = slowFor(() => (world.now += 10_000));
   const job = defineJob('slow', (env: Env) => {
     env.enableCheckpointing('5 s');
     env
@@ -39,14 +44,7 @@ test('messages that do not fit into the time of an invocation are taken as far a
 
 test('messages that a barrier sets free together are taken as far as the time goes, too', async () => {
   const out = collect<string>();
-  const slow = keyedProcess({
-    state: { n: valueState({ default: () => 0 }) },
-    processElement: (key: string, ctx, to: Collector<string>) => {
-      world.now += 10_000;
-      ctx.state.n.update(ctx.state.n.value() + 1);
-      to.collect(`${key} ${ctx.state.n.value()}`);
-    },
-  });
+  const slow = slowFor(() => (world.now += 10_000));
   const job = defineJob('slow', (env: Env) => {
     env.enableCheckpointing('60 s');
     const [one, other] = ['one', 'other'].map((uid) => env.fromCollection<string>([], { uid }));
