@@ -23,6 +23,7 @@ interface JsonReport {
 }
 
 export class MutableCopy {
+  #reports = 0;
   readonly directory: string;
 
   /** @param from  the project, or another copy */
@@ -69,8 +70,7 @@ export class MutableCopy {
 
   /** Runs the tests of a file that have this title. */
   async test(file: string, title: string): Promise<TestReport> {
-    const output = join(this.directory, 'report.json');
-    rmSync(output, { force: true });
+    const output = join(this.directory, `report-${this.#reports++}.json`); // several may run at once
     const only = title.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
     const said = await this.run('node_modules/vitest/vitest.mjs', [
       ...['run', file, '--testNamePattern', `${only}$`],
