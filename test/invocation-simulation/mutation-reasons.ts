@@ -85,6 +85,13 @@ export const reasons: Reasons = {
     },
     why: 'What was counted on a cache that another writer has overtaken is committed by an append, which is lost, and then everything is counted anew. The rule saves the runs in between, and an error that no record is blamed for.',
   },
+  'freed by a tick': {
+    caughtBy: {
+      file: 'test/unit/invocation/unit/marked-ticks.test.ts',
+      title: 'records that a tick sets free are marked before they run, also in an environment that knows the subtask',
+    },
+    why: 'A record that kills has to wait behind a barrier that is given up, and each of its deaths to be followed by a call that recovers the subtask for something else. Seed 8004 was such a world, one of twelve thousand.',
+  },
   'timers behind the end': {
     caughtBy: {
       file: 'test/unit/invocation/unit/timers-at-the-end.test.ts',
