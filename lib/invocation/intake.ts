@@ -340,7 +340,7 @@ function successorsIn(elements: readonly ChannelElement[]): readonly string[] {
   return elements.flatMap((element) => (element.kind === 'successors' ? element.senders : []));
 }
 
-/** `RecordPlace.place` of the records of a channel, whose numbers begin again with each generation. */
+/** `RecordPlace.place` of the records of a channel, which are numbered for each target, and from the beginning in each generation. */
 function channelPlace({
   generation,
   exchange,

@@ -1,9 +1,9 @@
 // Draws the operators of a job, from its sources to its sinks.
 
 import type { SeededRandom } from '../../lib/testing/index.ts';
+import { rowsOf } from '../simulation/random-rows.ts';
 import type { EvolutionScript, Input, KeyForm, Mode, Node, Op, SinkKind, SourceSpec, SplitScript } from '../simulation/spec.ts';
 import { drawEvolution } from './evolution.ts';
-import { rowsOf } from './random-rows.ts';
 
 /** What is known of a stream while the job is drawn; see L1 and L2 of the language. */
 interface Stream {

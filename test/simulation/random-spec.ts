@@ -2,6 +2,7 @@
 // engine promises.
 
 import { type SeededRandom, seededRandom } from '../../lib/testing/index.ts';
+import { rowsOf } from './random-rows.ts';
 import type { CheckpointSpec, Input, JobSpec, KeyForm, Mode, Node, Op, Row, SinkKind, SourceSpec, SplitScript, Spread } from './spec.ts';
 
 /** What is known of a stream while the job is drawn. */
@@ -16,7 +17,6 @@ interface Stream {
   readonly origins: readonly number[];
 }
 
-const eventTimeBegins = 1_600_000_000_000;
 const keyForms: readonly KeyForm[] = ['text', 'tuple', 'object', 'number'];
 
 export interface SpecOptions {
@@ -235,7 +235,7 @@ class Draw {
     const random = this.#random;
     const script: SplitScript = {
       id: `rules${this.#nodes.length}`,
-      rows: rowsOf(random, `r${this.#nodes.length}`, random.between(1, 8), 0),
+      rows: keyedRows(random, `r${this.#nodes.length}`, random.between(1, 8), 0),
       pauses: { 1: random.skewed(60), 3: random.skewed(60) },
     };
     const source: SourceSpec = { kind: 'scripted', splits: [script], disorderMs: 0, hasWatermarks: false, isEager: true };
@@ -272,17 +272,9 @@ function script(random: SeededRandom, id: string, disorderMs: number): SplitScri
     pauses[at] = random.skewed(40);
     at += random.skewed(Math.max(4, Math.ceil(count / 6)));
   }
-  return { id, rows: rowsOf(random, id, count, disorderMs), pauses };
+  return { id, rows: keyedRows(random, id, count, disorderMs), pauses };
 }
 
-function rowsOf(random: SeededRandom, split: string, count: number, disorderMs: number): readonly Row[] {
-  const keys = random.pick([1, 4, 12]);
-  const stepMs = random.pick([1, 7]);
-  return Array.from({ length: count }, (_, i) => ({
-    id: `${split}.${i}`,
-    k: `k${random.below(keys)}`,
-    s: split,
-    v: random.below(1_000),
-    t: eventTimeBegins + i * stepMs - random.below(disorderMs + 1),
-  }));
+function keyedRows(random: SeededRandom, split: string, count: number, disorderMs: number): readonly Row[] {
+  return rowsOf(random, split, count, random.pick([1, 4, 12]), disorderMs);
 }

@@ -1,5 +1,6 @@
 // What each run of a unit is given. User functions may change the records that they are given, and what an abandoned run did to them must be nothing to
-// the next one, so that one is given records that were decoded anew. A run that is not followed by another costs nothing for it.
+// the next one, so that one is given records that were decoded anew. A run that is not followed by another costs nothing for it,
+// but in a replay, whose source is not asked again: its records are encoded before (replay.ts).
 
 import type { ChannelMessage } from '../message.ts';
 import { decodeMessage } from '../message-codec.ts';

@@ -253,7 +253,6 @@ async function commitBarrier(
   return session.commit(warm, { ...proposal, head: { ...p.head, ...proposal.head, channels } });
 }
 
-/** What was taken before, or is of a generation that has passed, is dropped by its name: the object behind its claim may be gone. */
 /** Its number may well be the next one of that sender's channel to here. */
 function notForUs({ sender, target, sequence }: Pick<ChannelMessage, 'sender' | 'target' | 'sequence'>, warm: WarmSubtask): SluiceError {
   return new SluiceError('SUBTASK_UNKNOWN', {
@@ -265,6 +264,7 @@ function notForUs({ sender, target, sequence }: Pick<ChannelMessage, 'sender' | 
   });
 }
 
+/** What was taken before, or is of a generation that has passed, is dropped by its name: the object behind its claim may be gone. */
 async function received(bytes: Uint8Array, warm: WarmSubtask, services: UnitServices): Promise<Incoming> {
   const stored = { bytes, object: undefined };
   const message = decodeMessage(bytes);

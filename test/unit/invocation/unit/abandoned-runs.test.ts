@@ -4,22 +4,12 @@ import { collect, count, defineJob, type Env, TumblingEventTimeWindows, Watermar
 import type { EventRecord } from '../../../../lib/invocation/invocation.ts';
 import { createEnvironment } from '../../../../lib/invocation/unit/create-environment.ts';
 import { InvocationWorld } from '../../../support/invocation-world.ts';
+import { pushed } from '../../../support/pushed-source.ts';
 
 interface Click {
   readonly user: string;
   readonly at: number;
 }
-
-const pushed = {
-  kind: 'pushed',
-  isRereadable: false,
-  isEager: true,
-  isBounded: false,
-  enumerate: async () => [{ id: 'a' }],
-  open: () => {
-    throw new Error('records are handed to the job');
-  },
-};
 
 test('C26: a late record is counted once, in however many runs of its unit it was late', async () => {
   const job = defineJob('late', (env: Env) => {

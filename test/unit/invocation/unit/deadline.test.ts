@@ -4,17 +4,7 @@ import type { Answer, EventRecord, QueueMessage } from '../../../../lib/invocati
 import { commitReserveMs } from '../../../../lib/invocation/unit/session.ts';
 import { InvocationWorld } from '../../../support/invocation-world.ts';
 import { queueSource } from '../../../support/lane-world.ts';
-
-const pushed = {
-  kind: 'pushed',
-  isRereadable: false,
-  isEager: true,
-  isBounded: false,
-  enumerate: async () => [{ id: 'a' }],
-  open: () => {
-    throw new Error('records are handed to the job');
-  },
-};
+import { pushed } from '../../../support/pushed-source.ts';
 
 const modes = ['EXACTLY_ONCE', 'AT_MOST_ONCE'] as const;
 

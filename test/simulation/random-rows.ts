@@ -1,7 +1,7 @@
 // Draws the rows of a split.
 
 import type { SeededRandom } from '../../lib/testing/index.ts';
-import type { Row } from '../simulation/spec.ts';
+import type { Row } from './spec.ts';
 
 const eventTimeBegins = 1_600_000_000_000;
 
